@@ -302,7 +302,11 @@ func (r *Run) llmCall(at int32, n *node, s *state) (Status, string) {
 	if status != Failure || !temporary || int(s.index) >= call.Retries || r.broken != nil {
 		return status, note
 	}
-	again := r.attempt(s, max(backoff(call.Backoff, s.index), after))
+	wait := max(backoff(call.Backoff, s.index), after)
+	again := r.attempt(s, wait)
+	if r.options.Again != nil {
+		r.options.Again(Attempt{Node: int(at), After: wait, Number: int(s.index), Of: call.Retries})
+	}
 	if note != "" {
 		again = note + "; " + again
 	}

@@ -115,13 +115,19 @@ func (p *Program) catchUp(in *replayer, o Options, good extent) (*Run, error) {
 	return run, nil
 }
 
+var errNoRecording = errors.New("this is no recording of a tree's run")
+
 // Recorded returns the name of the tree that a recording is of, and the values that its run
 // began with.
 func Recorded(recording io.Reader) (tree string, global map[string]any, err error) {
-	head, err := newLineReader(recording).read()
+	lines := newLineReader(recording)
+	if first, err := lines.from.Peek(1); err == nil && first[0] != '{' {
+		return "", nil, errNoRecording
+	}
+	head, err := lines.read()
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), err == nil && head.Nodes == 0:
-		return "", nil, errors.New("this is no recording of a tree's run")
+		return "", nil, errNoRecording
 	case err != nil:
 		return "", nil, err
 	}

@@ -21,6 +21,8 @@ type Options struct {
 	// Trace, if there is one, gets the entries of each tick at its end. They are good
 	// until it returns.
 	Trace func(tick int, at time.Duration, entries []Entry)
+	// Again, if there is one, is told of each model call that is tried again, before the wait.
+	Again func(Attempt)
 	// Warn, if there is one, is told what is not in order but fails nothing.
 	Warn func(text string)
 	// Limits bound the run.
@@ -29,6 +31,14 @@ type Options struct {
 	Record *Recorder
 
 	replay *replayer
+}
+
+// An Attempt is a further one at a model call.
+type Attempt struct {
+	Node   int           // the call's, by its index in [Program.Nodes]
+	After  time.Duration // the wait before it
+	Number int           // from 1
+	Of     int           // how many there can be
 }
 
 // A Run is one run of a program. It is not safe for concurrent use. It must be closed.

@@ -13,12 +13,14 @@
 //	Timeout                       timeout
 //	Inverter, ForceSuccess, ForceFailure
 //	AlwaysSuccess, AlwaysFailure  an empty sequence, an empty selector
-//	SubTree                       subtree, with its ports
+//	SubTree                       subtree, with its ports; if no model declares any, those
+//	                              that are bound, in and out
 //	Action, Condition, and names  functions with bound arguments
 //
 // An attribute of an action or a condition is an argument: a number, true or false, a
 // value in JSON after "json:", and otherwise a text. A blackboard's key in braces stays
-// that text; [Key] tells a function which it is.
+// that text; [Key] tells a function which it is. "{=}" and "=" are the key that has the
+// attribute's name, in braces.
 //
 // What BehaviorTree.CPP does not have is written as a node of a name of its own, which the
 // TreeNodesModel declares: [Write] says which. What is not here is refused by its name:

@@ -65,7 +65,7 @@ type maker struct {
 func pick[T any](m *maker, from ...T) T { return from[m.IntN(len(from))] }
 
 func (m *maker) text() string {
-	return pick(m, "", "", "a", "two words", "<&>\"'", "line\nline\r\ttab", "{key}", "json:", "7", "true", "ünï \U0001F333", "\ufffd", strings.Repeat("x", m.IntN(300)))
+	return pick(m, "", "", "a", "two words", "<&>\"'", "line\nline\r\ttab", "{key}", "{=}", "=", "json:", "7", "true", "ünï \U0001F333", "\ufffd", strings.Repeat("x", m.IntN(300)))
 }
 
 func (m *maker) duration() time.Duration {
@@ -113,7 +113,10 @@ func (m *maker) node(depth int) *bt.Node {
 	children := 1
 	switch n.Kind {
 	case bt.KindAction, bt.KindCondition:
-		n.Fn, n.Args, children = pick(m, "move", "signals.has_signal", "Say Something"), m.args(), 0
+		n.Fn, n.Args, children = pick(m, "move", "signals.log", "Say Something"), m.args(), 0
+		if n.Kind == bt.KindCondition {
+			n.Fn = pick(m, "is near", "signals.has_signal")
+		}
 	case bt.KindLLMCall:
 		n.LLM, children = &bt.LLMCall{Model: m.text(), Prompt: pick(m, nil, []string{"a", "<b>"}), Stream: pick(m, "", "key"), Budget: m.IntN(3),
 			Timeout: m.duration(), Retries: m.IntN(5) - 1, Backoff: pick(m, 0, m.duration())}, 0
@@ -133,11 +136,11 @@ func (m *maker) node(depth int) *bt.Node {
 	case bt.KindBudget:
 		n.Budget = bt.Budget{Spent: bt.Spent{Tokens: m.IntN(3), Money: m.Int64N(1 << 40)}, Time: pick(m, 0, m.duration())}
 	case bt.KindReactiveSequence, bt.KindReactiveSelector:
-		children = m.IntN(4)
+		children = 1 + m.IntN(3)
 	case bt.KindSequence, bt.KindSelector:
 		children = m.IntN(4)
 	case bt.KindParallel:
-		children = m.IntN(4)
+		children = 1 + m.IntN(3)
 		n.Need = m.IntN(children + 1)
 	case bt.KindGuard:
 		children = 2
@@ -183,6 +186,9 @@ func TestRoundTrip(t *testing.T) {
 		if err := groot.Write(&again, got); err != nil || again.String() != file.String() {
 			t.Fatalf("seed %d: %v\n%s", seed, err, cmp.Diff(file.String(), again.String()))
 		}
+		if problems := formatProblems(file.Bytes()); len(problems) > 0 {
+			t.Fatalf("seed %d: %q\n%s", seed, problems, file.String())
+		}
 	}
 }
 
@@ -212,11 +218,12 @@ func library(tree bt.Tree, called *[]string) bt.Library {
 	return l
 }
 
-// TestExamples reads files as Groot2 writes them, and runs them.
+// TestExamples reads files of the shapes that BehaviorTree.CPP's examples have and Groot2 writes, and runs them.
 func TestExamples(t *testing.T) {
 	for file, want := range map[string][]string{
-		"testdata/door.xml":   {"condition map[result:failure]", "action map[result:failure]", "action map[result:failure]", "kick map[force:7 result:failure]", "action map[code:1234 gentle:true]", "through map[speed:0.5]"},
-		"testdata/errand.xml": {"look map[]", "go map[goal:{shelf}]", "go map[goal:{shelf}]", "report map[text:all of it]"},
+		"testdata/door.xml":    {"condition map[result:failure]", "action map[result:failure]", "action map[result:failure]", "kick map[force:7 result:failure]", "action map[code:1234 gentle:true]", "through map[speed:0.5]"},
+		"testdata/deliver.xml": {"AnyParcel map[result:failure]", "condition map[level:0.3]", "drive map[place:{place}]", "condition map[level:0.3]", "drive map[place:{place}]", "tell map[text:{said}]"},
+		"testdata/errand.xml":  {"look map[]", "go map[goal:{shelf}]", "go map[goal:{shelf}]", "report map[text:all of it]"},
 	} {
 		source, err := os.ReadFile(file)
 		if err != nil {
@@ -243,9 +250,33 @@ func TestExamples(t *testing.T) {
 		if err := groot.Write(&written, tree); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
+		if problems := formatProblems(written.Bytes()); len(problems) > 0 {
+			t.Errorf("%s: %q", file, problems)
+		}
 		again, err := groot.Parse(file, written.Bytes())
 		if d := cmp.Diff(tree, again, same); err != nil || d != "" {
 			t.Errorf("%s: %v\n%s", file, err, d)
+		}
+	}
+}
+
+// TestPortsInferred has a subtree whose ports nobody declares, and one of which somebody declares one.
+func TestPortsInferred(t *testing.T) {
+	const file = `<root BTCPP_format="4" main_tree_to_execute="t"><BehaviorTree ID="t"><Sequence><SubTree ID="s" a="{x}"/><s b="="/></Sequence></BehaviorTree>` +
+		`<BehaviorTree ID="s"><A/></BehaviorTree><TreeNodesModel><SubTree ID="s">%s</SubTree></TreeNodesModel></root>`
+	for declared, want := range map[string]map[string]bt.Port{
+		"":                       {"a": bt.InOut, "b": bt.InOut},
+		`<input_port name="a"/>`: {"a": bt.In},
+	} {
+		tree, err := groot.Parse("f.xml", fmt.Appendf(nil, file, declared))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, tree.Subtrees[0].Ports); d != "" {
+			t.Errorf("declared: %q\n%s", declared, d)
+		}
+		if d := cmp.Diff(bt.Schema{"x": "any", "b": "any"}, tree.Blackboard); d != "" {
+			t.Error(d)
 		}
 	}
 }
@@ -337,6 +368,13 @@ func TestNotWritten(t *testing.T) {
 		{"a function of a node's name", bt.Tree{Name: "t", Root: bt.Action("", "Sequence", nil)}, `a function can't be called "Sequence"`},
 		{"a text that XML can't hold", bt.Tree{Name: "t", Root: bt.Action("a\x01", "f", nil)}, `XML can't hold the text "a\x01"`},
 		{"an argument that is no UTF-8", bt.Tree{Name: "t", Root: bt.Action("a", "f", bt.Args{"x": "\xff"})}, "no UTF-8"},
+		{"a tree of a node's name", bt.Tree{Name: "Sequence", Root: bt.Action("a", "f", nil)}, `a tree can't be called "Sequence" in a file`},
+		{"a tree of a function's name", bt.Tree{Name: "t", Root: bt.Action("a", "f", nil), Subtrees: []bt.Subtree{{Name: "f", Root: bt.Action("a", "g", nil)}}}, `a tree can't be called "f" in a file`},
+		{"a function that is both", bt.Tree{Name: "t", Root: bt.Sequence(bt.Action("a", "f", nil), bt.Condition("c", "f", nil))}, `the function "f" is an action here and a condition there`},
+		{"a reactive sequence of nothing", bt.Tree{Name: "t", Root: bt.ReactiveSequence()}, "<ReactiveSequence> has at least one child in a file"},
+		{"a parallel of nothing", bt.Tree{Name: "t", Root: &bt.Node{Kind: bt.KindParallel}}, "<Parallel> has at least one child in a file"},
+		{"a key called =", bt.Tree{Name: "t", Root: &bt.Node{Kind: bt.KindForEach, List: "=", Item: "i", Children: []*bt.Node{bt.Action("a", "f", nil)}}}, `a key can't be called "=" in a file`},
+		{"a port's key called =", bt.Tree{Name: "t", Root: &bt.Node{Kind: bt.KindSubtree, Subtree: "s", Ports: map[string]string{"p": "="}}}, `a key can't be called "=" in a file`},
 		{"a kind that is none", bt.Tree{Name: "t", Root: &bt.Node{Kind: "dance"}}, `a node of the kind "dance" can't be written`},
 		{"a call of nothing", bt.Tree{Name: "t", Root: &bt.Node{Kind: bt.KindLLMCall}}, "it does not say what it does"},
 		{"a tree that is too deep", bt.Tree{Name: "t", Root: deep}, "deep"},

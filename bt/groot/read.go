@@ -62,6 +62,7 @@ func (r *reader) file(root *element) bt.Tree {
 			}
 		}
 	}
+	r.inferPorts(root)
 	var trees []bt.Subtree
 	for _, e := range root.children {
 		switch e.name {
@@ -137,6 +138,39 @@ func (r *reader) port(id string, model *element) {
 	}
 }
 
+// inferPorts gives a subtree for which no model declares ports those that its users bind: in and out, as
+// BehaviorTree.CPP takes them.
+func (r *reader) inferPorts(root *element) {
+	declared := map[string]bool{}
+	for name := range r.ports {
+		declared[name] = true
+	}
+	var look func(*element)
+	look = func(e *element) {
+		id, isSubtree := e.name, r.models[e.name] == subtree
+		if e.name == subtree {
+			id, isSubtree = e.value("ID"), true
+		}
+		for _, a := range e.attributes {
+			if _, ok := keyOf(a); !isSubtree || declared[id] || !ok || !portable(a.name) {
+				continue
+			}
+			if r.ports[id] == nil {
+				r.ports[id] = map[string]bt.Port{}
+			}
+			r.ports[id][a.name] = bt.InOut
+		}
+		for _, child := range e.children {
+			look(child)
+		}
+	}
+	for _, e := range root.children {
+		if e.name == "BehaviorTree" {
+			look(e)
+		}
+	}
+}
+
 // node reads a node and what is below it.
 func (r *reader) node(e *element) *bt.Node {
 	n := &bt.Node{At: e.at}
@@ -144,7 +178,7 @@ func (r *reader) node(e *element) *bt.Node {
 	n.Description, _ = e.take("_description")
 	e.take("_uid") // the editor's own
 	for _, a := range e.attributes {
-		if key, ok := Key(a.value); ok {
+		if key, ok := keyOf(a); ok {
 			r.keys[key] = "any"
 		}
 	}
@@ -169,7 +203,7 @@ func (r *reader) node(e *element) *bt.Node {
 			r.problem(e, "_autoremap has no counterpart here: name the subtree's ports one by one")
 		}
 		for _, a := range e.attributes {
-			key, ok := Key(a.value)
+			key, ok := keyOf(a)
 			if !ok || strings.HasPrefix(a.name, "_") {
 				r.problem(e, "%.80s of <SubTree> has no counterpart here: a port stands for a key in braces", a.name)
 			}
@@ -221,6 +255,9 @@ func (r *reader) arguments(e *element, n *bt.Node) {
 		if strings.HasPrefix(a.name, "_") {
 			r.problem(e, "%.80s has no counterpart here", a.name)
 			continue
+		}
+		if sameName(a.value) {
+			a.value = "{" + a.name + "}"
 		}
 		v, err := valueOf(a.value)
 		if err != nil {

@@ -21,6 +21,21 @@ func Key(argument string) (key string, ok bool) {
 	return argument[1 : len(argument)-1], true
 }
 
+// sameName reports whether an attribute's value is BehaviorTree.CPP's short form for the key that has the
+// attribute's own name.
+func sameName(value string) bool { return value == "{=}" || value == "=" }
+
+// keyOf returns the key that an attribute names, also by the short form.
+func keyOf(a attribute) (key string, ok bool) {
+	if sameName(a.value) {
+		return a.name, true
+	}
+	return Key(a.value)
+}
+
+// noKey says why a key called "=" can't be written.
+const noKey = `a key can't be called "=" in a file: that stands for the attribute's name`
+
 // inJSON is what stands before a value in JSON.
 const inJSON = "json:"
 
@@ -44,7 +59,7 @@ func valueOf(text string) (any, error) {
 
 // textOf writes a value so that valueOf reads it.
 func textOf(v any) (string, error) {
-	if text, ok := v.(string); ok && storable(text) {
+	if text, ok := v.(string); ok && storable(text) && !sameName(text) {
 		if again, err := valueOf(text); err == nil && again == v {
 			return text, nil
 		}
@@ -91,9 +106,12 @@ func (f *fields) key(name string, value *string) {
 	if *value != "" {
 		braced = "{" + *value + "}"
 	}
+	if sameName(braced) {
+		f.fail(name, noKey)
+	}
 	if f.text(name, &braced); f.reads && braced != "" {
 		var ok bool
-		if *value, ok = Key(braced); !ok {
+		if *value, ok = keyOf(attribute{name, braced}); !ok {
 			f.fail(name, "%.80q is no key of a blackboard in braces", braced)
 		}
 	}

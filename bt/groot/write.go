@@ -27,7 +27,9 @@ type writer struct {
 // declared in the TreeNodesModel: Guard, Cooldown, ForEach, RetryWithBackoff, RepeatUntil,
 // PreciseTimeout (one that is not of whole milliseconds), SwitchOn (one of more or fewer
 // cases than theirs), Budget, LLMCall, ToolCall and RunScript. A
-// function of such a name, or of one that BehaviorTree.CPP has, is an error.
+// function or a tree of such a name, or of one that BehaviorTree.CPP has, is an error, and
+// so are a tree of a function's name, a function that is an action and a condition, and a reactive
+// node or a parallel without children: BehaviorTree.CPP would refuse the file.
 func Write(to io.Writer, t bt.Tree) error {
 	w := &writer{models: map[[2]string]map[string]bool{}}
 	root := &element{name: "root"}
@@ -39,6 +41,9 @@ func Write(to io.Writer, t bt.Tree) error {
 		if seen[s.Name] {
 			return fmt.Errorf("there are two trees of the name %.80q: a file has each name once", s.Name)
 		}
+		if taken(s.Name) {
+			return fmt.Errorf("a tree can't be called %.80q in a file: a node is", s.Name)
+		}
 		seen[s.Name] = true
 		e, err := w.tree(s)
 		if err != nil {
@@ -47,6 +52,14 @@ func Write(to io.Writer, t bt.Tree) error {
 		root.children = append(root.children, e)
 	}
 	model := w.model()
+	for _, e := range model.children {
+		if seen[e.at] {
+			return fmt.Errorf("a tree can't be called %.80q in a file: a node or a function is", e.at)
+		}
+		if _, both := w.models[[2]string{condition, e.at}]; both && e.name == action {
+			return fmt.Errorf("the function %.80q is an action here and a condition there: in a file each name is one or the other", e.at)
+		}
+	}
 	for _, s := range t.Subtrees {
 		if len(s.Ports) > 0 {
 			model.children = append(model.children, ports(s))
@@ -106,6 +119,9 @@ func (w *writer) node(n *bt.Node, above string, depth int) (*element, error) {
 			if !portable(name) {
 				err = fmt.Errorf("a port can't be called %.80q in a file", name)
 			}
+			if n.Ports[name] == "=" {
+				err = errors.New(noKey)
+			}
 			e.set(name, "{"+n.Ports[name]+"}")
 		}
 	default:
@@ -139,6 +155,9 @@ func (w *writer) shaped(e *element, n *bt.Node) error {
 		if s.kind != n.Kind || s.fits != nil && !s.fits(n) {
 			continue
 		}
+		if (n.Kind == bt.KindReactiveSequence || n.Kind == bt.KindReactiveSelector || n.Kind == bt.KindParallel) && childless(n) {
+			return fmt.Errorf("<%s> has at least one child in a file", s.element)
+		}
 		e.name = s.element
 		f := &fields{element: e}
 		if s.fields != nil {
@@ -159,7 +178,7 @@ func (w *writer) function(e *element, n *bt.Node) error {
 	if n.Kind == bt.KindCondition {
 		e.name = condition
 	}
-	if slices.Contains(absent, n.Fn) || slices.ContainsFunc(shapes, func(s shape) bool { return s.element == n.Fn }) || n.Fn == "" {
+	if taken(n.Fn) || n.Fn == "" {
 		return fmt.Errorf("a function can't be called %q: a node is", n.Fn)
 	}
 	e.set("ID", n.Fn)
@@ -179,6 +198,11 @@ func (w *writer) function(e *element, n *bt.Node) error {
 	}
 	w.declare(e.name, n.Fn, names)
 	return nil
+}
+
+// taken reports whether a node has a name.
+func taken(name string) bool {
+	return slices.Contains(absent, name) || slices.ContainsFunc(shapes, func(s shape) bool { return s.element == name })
 }
 
 // portable reports whether an attribute can have a name.

@@ -42,6 +42,16 @@ func (e *element) take(name string) (string, bool) {
 	return value, true
 }
 
+// value returns an attribute's value, or nothing.
+func (e *element) value(name string) string {
+	for _, a := range e.attributes {
+		if a.name == name {
+			return a.value
+		}
+	}
+	return ""
+}
+
 // set adds an attribute.
 func (e *element) set(name, value string) {
 	e.attributes = append(e.attributes, attribute{name, value})

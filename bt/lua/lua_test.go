@@ -325,6 +325,57 @@ func decide(t *testing.T, source string) (status bt.Status, note, keys string) {
 	return status, note, keys
 }
 
+// What a script sets stays in its scope; set_global sets for all.
+func TestScopesOfScripts(t *testing.T) {
+	board := &bt.Blackboard{}
+	tree := bt.Tree{Name: "t", Blackboard: bt.Schema{"a": "int", "b": "int"}, Root: bt.RunScript("decide", bt.Script{Source: `bb.set("a", 1) bb.set_global("b", 2) return true`})}
+	program, err := bt.Compile(tree, bt.Library{Script: Script})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := program.Start(bt.Options{Blackboard: board})
+	defer run.Close()
+	if status, err := run.Drive(t.Context()); status != bt.Success || err != nil {
+		t.Fatal(status, err)
+	}
+	if a, b := board.Get("a"), board.Get("b"); a != nil || b != 2 {
+		t.Errorf("a is %v, b %v", a, b)
+	}
+}
+
+// What a script may use follows from its time, which has an end.
+func TestLimitsOfScripts(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{
+		0: bt.DefaultScriptTimeout, -1: bt.DefaultScriptTimeout, time.Second: time.Second, bt.MaxScriptTimeout: bt.MaxScriptTimeout, time.Hour: bt.MaxScriptTimeout,
+	} {
+		if l := scriptLimits(timeout); l.time != want || l.steps != uint64(want.Seconds()*stepsPerSecond)+1 || l.memory != maxMemory {
+			t.Errorf("%v: %+v", timeout, l)
+		}
+	}
+}
+
+// What a script prints is kept up to a bound, and it goes on.
+func TestPrinted(t *testing.T) {
+	c, err := compile("print.lua", []byte(`for i = 1, 20 do print(string.rep("x", 10000)) end return true`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.run(t.Context(), nil, testLimits)
+	if err != nil || len(out.printed) != maxPrinted || len(out.values) != 1 || out.values[0] != true {
+		t.Errorf("%d bytes are kept; it returned %v, %v", len(out.printed), out.values, err)
+	}
+}
+
+// A file has a bounded number of nodes.
+func TestNodes(t *testing.T) {
+	for nodes, want := range map[int]bool{maxNodes - 1: true, maxNodes + 1: false} {
+		source := fmt.Sprintf(`local f = { fn = "f" } for i = 2, %d do BT.action("a", f) end BT.tree("t", { root = BT.action("a", f) })`, nodes)
+		if _, err := Load(t.Context(), "nodes.lua", []byte(source)); (err == nil) != want || !want && !strings.Contains(err.Error(), "10000 nodes") {
+			t.Errorf("%d nodes: %v", nodes, err)
+		}
+	}
+}
+
 // A script that names a key which is not declared is refused, and so is one that is no
 // Lua.
 func TestScriptAtLoad(t *testing.T) {
@@ -356,7 +407,7 @@ func TestScriptHalted(t *testing.T) {
 	began := time.Now()
 	status, err := run.Drive(t.Context())
 	run.Close()
-	if status != bt.Failure || err != nil || time.Since(began) > 5*time.Second {
+	if status != bt.Failure || err != nil || time.Since(began) >= bt.MaxScriptTimeout {
 		t.Errorf("got %v, %v after %v", status, err, time.Since(began))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/arnodel/golua/scanner"
 	"github.com/arnodel/golua/token"
@@ -33,12 +34,7 @@ func Script(name string, s bt.Script) (bt.Leaf, error) {
 	if err != nil {
 		return bt.Leaf{}, err
 	}
-	timeout := s.Timeout
-	if timeout <= 0 {
-		timeout = bt.DefaultScriptTimeout
-	}
-	timeout = min(timeout, bt.MaxScriptTimeout)
-	l := limits{timeout, uint64(timeout.Seconds()*stepsPerSecond) + 1, maxMemory}
+	l := scriptLimits(s.Timeout)
 	leaf := bt.Async(func(b *bt.Context) bt.Work {
 		board := &board{values: b.Visible()}
 		return func(ctx context.Context) func(*bt.Context) bt.Status {
@@ -47,6 +43,15 @@ func Script(name string, s bt.Script) (bt.Leaf, error) {
 		}
 	})
 	return leaf.Using(keysIn(s.Source)), nil
+}
+
+// scriptLimits are what a script with this time-out may use; 0 stands for the usual one.
+func scriptLimits(timeout time.Duration) limits {
+	if timeout <= 0 {
+		timeout = bt.DefaultScriptTimeout
+	}
+	timeout = min(timeout, bt.MaxScriptTimeout)
+	return limits{timeout, uint64(timeout.Seconds()*stepsPerSecond) + 1, maxMemory}
 }
 
 // board is the blackboard as a script has it: a copy, and what it sets.

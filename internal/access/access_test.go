@@ -211,7 +211,7 @@ func TestMay(t *testing.T) {
 	client := func(scopes ...access.Scope) access.Principal {
 		return access.Principal{Kind: access.Client, Name: "ci", Scopes: scopes}
 	}
-	const read, answer, operate, metrics, own, attend, report, pass = access.ToRead, access.ToAnswer, access.ToOperate, access.ToMetrics, access.ToOwn, access.ToAttend, access.ToReport, access.ToPass
+	const read, answer, operate, metrics, own, attend, report, pass, run, join = access.ToRead, access.ToAnswer, access.ToOperate, access.ToMetrics, access.ToOwn, access.ToAttend, access.ToReport, access.ToPass, access.ToRun, access.ToJoin
 	for _, c := range []struct {
 		who access.Principal
 		may []access.Right
@@ -228,8 +228,11 @@ func TestMay(t *testing.T) {
 		{client(access.Metrics), []access.Right{metrics}},
 		{client(access.Metrics, access.Answer), []access.Right{read, answer, metrics}},
 		{client(), nil},
+		{access.Principal{Kind: access.Runner, Name: "gpu1"}, []access.Right{run, join}},
+		{access.Principal{Kind: access.Runner, Name: "gpu1", Session: "S", Scopes: access.Scopes()}, []access.Right{run, join}},
+		{access.Principal{Kind: access.Guest}, []access.Right{join}},
 	} {
-		for _, right := range []access.Right{read, answer, operate, metrics, own, attend, report, pass} {
+		for _, right := range []access.Right{read, answer, operate, metrics, own, attend, report, pass, run, join} {
 			err := c.who.May(right, "S")
 			if want := slices.Contains(c.may, right); (err == nil) != want {
 				t.Errorf("%+v, %s: %v", c.who, right, err)
@@ -258,9 +261,15 @@ func TestKeys(t *testing.T) {
 	if key, err := client.Key(""); key != "" || err != nil {
 		t.Errorf("no key is %q, %v", key, err)
 	}
-	for _, p := range []access.Principal{owner, client} {
-		if _, err := p.Key("client:ci/x"); !errors.Is(err, access.ErrBadKey) {
-			t.Errorf("%s takes a key of the box's own making: %v", p.Kind, err)
+	runner := access.Principal{Kind: access.Runner, Name: "gpu1"}
+	if key, err := runner.Key("x"); key != "runner:gpu1/x" || err != nil || runner.Actor() != "runner:gpu1" {
+		t.Errorf("a runner's key is %q, %v, and its actor %s", key, err, runner.Actor())
+	}
+	for _, p := range []access.Principal{owner, client, runner} {
+		for _, key := range []string{"client:ci/x", "runner:gpu1/x"} {
+			if _, err := p.Key(key); !errors.Is(err, access.ErrBadKey) {
+				t.Errorf("%s takes the key %s, of the box's own making: %v", p.Kind, key, err)
+			}
 		}
 	}
 	if owner.Actor() != work.OperatorActor {
@@ -312,6 +321,13 @@ func TestSentence(t *testing.T) {
 		{access.TokenCreated, access.Token{ID: "K-00001", Name: "ci", Scopes: []access.Scope{access.Read}, Expires: noon}, "token K-00001 of the client ci created, for read until 2026-01-02T12:00:00Z"},
 		{access.TokenRevoked, access.Revoked{ID: "K-00001", Name: "\x1b[31m"}, `token K-00001 of the client \x1b[31m revoked`},
 		{access.TokenRevoked, 1, "TokenRevoked that can't be read"},
+		{access.RunnerInvited, access.RunnerEvent{Name: "gpu1", Expires: noon}, "runner gpu1 invited, until 2026-01-02T12:00:00Z"},
+		{access.RunnerInvited, access.RunnerEvent{Name: "gpu1", Labels: []string{"linux", "gpu"}, Expires: noon}, "runner gpu1 invited, labels linux gpu, until 2026-01-02T12:00:00Z"},
+		{access.RunnerJoined, access.RunnerEvent{Name: "gpu1", Key: &ledger.Hash{1}}, "runner gpu1 joined with the key 01" + strings.Repeat("0", 62)},
+		{access.RunnerDrained, access.RunnerEvent{Name: "gpu1", By: noon}, "runner gpu1 drained: its sessions end by 2026-01-02T12:00:00Z"},
+		{access.RunnerDrained, access.RunnerEvent{Name: "gpu1", Back: true}, "runner gpu1 takes work again"},
+		{access.RunnerRemoved, access.RunnerEvent{Name: "\x1b[31m"}, `runner \x1b[31m removed`},
+		{access.RunnerRemoved, 1, "RunnerRemoved that can't be read"},
 	} {
 		data, err := json.Marshal(c.payload)
 		if err != nil {

@@ -3,6 +3,7 @@ package access
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -15,8 +16,8 @@ const (
 	TokenRevoked = "TokenRevoked"
 )
 
-// Types lists every type of event on tokens.
-func Types() []string { return []string{TokenCreated, TokenRevoked} }
+// Types lists every type of event on tokens and on runners.
+func Types() []string { return append([]string{TokenCreated, TokenRevoked}, RunnerTypes()...) }
 
 // Token is a client's, as the ledger has it: the payload of TokenCreated. Nobody can make the token itself of it.
 type Token struct {
@@ -34,8 +35,11 @@ type Revoked struct {
 	Name string `json:"name"`
 }
 
-// Sentence says what an event on tokens is.
+// Sentence says what an event on tokens or runners is.
 func Sentence(e ledger.Event) string {
+	if slices.Contains(RunnerTypes(), e.Type) {
+		return runnerSentence(e)
+	}
 	var p Token // a revoked one has less of it
 	if err := json.Unmarshal(e.Payload, &p); err != nil {
 		return e.Type + " that can't be read"

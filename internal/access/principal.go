@@ -41,10 +41,10 @@ func CheckScopes(all []Scope) error {
 	return nil
 }
 
-// ErrBadName refuses a client's name.
-var ErrBadName = errors.New("a client's name has 1 to 64 of a-z, 0-9, '.', '_' and '-', and begins with a letter or digit")
+// ErrBadName refuses the name of a client or a runner.
+var ErrBadName = errors.New("a name has 1 to 64 of a-z, 0-9, '.', '_' and '-', and begins with a letter or digit")
 
-// CheckName refuses what can't be the name of a client.
+// CheckName refuses what can't be the name of a client or a runner.
 func CheckName(name string) error {
 	if name == "" || len(name) > maxName || strings.Trim(name, nameStart+"._-") != "" || !strings.Contains(nameStart, name[:1]) {
 		return ErrBadName
@@ -66,38 +66,44 @@ const (
 	Client  Kind = "client"  // who has a token of a name, or for whom the owner speaks
 	Session Kind = "session" // the process of one agent's session
 	Gate    Kind = "gate"    // a CI outside of the box
+	Runner  Kind = "runner"  // another machine, by the key that it has joined with
+	Guest   Kind = "guest"   // who has a key that is no runner's: it may join with it
 )
 
 // Principal is who makes a request.
 type Principal struct {
 	Kind    Kind
-	Name    string  // of a client
+	Name    string  // of a client, or a runner
 	Scopes  []Scope // of a client
 	Session string  // that a session's process is
+	Hash    string  // of a runner's key, or a guest's
 }
 
 // Actor is in whose name events say that something was done that a person decides, or a client for one.
 func (p Principal) Actor() string {
-	if p.Kind == Client {
+	switch p.Kind {
+	case Client:
 		return work.ClientPrefix + p.Name
+	case Runner:
+		return work.RunnerPrefix + p.Name
 	}
 	return work.OperatorActor
 }
 
-// Key is the key of a request as the ledger has it. Those of a client have its name before them, which no other's have: so
-// nobody finds what came of another's request.
+// Key is the key of a request as the ledger has it. Those of a client or a runner have its name before them, which no other's
+// have: so nobody finds what came of another's request.
 func (p Principal) Key(key string) (string, error) {
 	switch {
-	case strings.HasPrefix(key, work.ClientPrefix):
+	case strings.HasPrefix(key, work.ClientPrefix), strings.HasPrefix(key, work.RunnerPrefix):
 		return "", ErrBadKey
-	case p.Kind == Client && key != "":
+	case (p.Kind == Client || p.Kind == Runner) && key != "":
 		return p.Actor() + "/" + key, nil
 	}
 	return key, nil
 }
 
 // ErrBadKey refuses the key of a request.
-var ErrBadKey = fmt.Errorf("a request's key does not begin with %q, which is for those that the box makes: take another one", work.ClientPrefix)
+var ErrBadKey = fmt.Errorf("a request's key does not begin with %q or %q, which are for those that the box makes: take another one", work.ClientPrefix, work.RunnerPrefix)
 
 // Right is what a route of the box needs.
 type Right string
@@ -108,6 +114,8 @@ const (
 	ToReport  Right = "report" // for the gate alone
 	ToAttend  Right = "attend" // what a session's process says of itself
 	ToPass    Right = "pass"   // take work past its judges: who judges and who steers in one
+	ToRun     Right = "run"    // what a runner is told and tells, and nobody else
+	ToJoin    Right = "join"   // for who has a key alone: become a runner
 	ToRead          = Right(Read)
 	ToAnswer        = Right(Answer)
 	ToOperate       = Right(Operate)
@@ -119,6 +127,9 @@ var (
 	ErrGate    = errors.New("the gate's own token is needed: it is in gate.token in the box's directory, and `signalbox gate report` takes it from SIGNALBOX_GATE_TOKEN")
 	ErrOwner   = errors.New("tokens are made, listed and revoked by the box's owner alone, and not with a client's token (SIGNALBOX_TOKEN)")
 	ErrNoGate  = errors.New("the gate's token is for the reports of a CI, and for nothing else: take another one (`signalbox token create` makes one)")
+	ErrRun     = errors.New("this is for runners, which are known by the key that they have joined with (`signalbox runner join`)")
+	ErrRunner  = errors.New("a runner's key is for the orders and sessions that it has, and for nothing else: use a token on a connection of its own")
+	ErrGuest   = errors.New("the key is no runner's of this box: it has not joined, or was removed; have the box's owner invite it (`signalbox runner invite`)")
 	ErrSession = errors.New("a session's token is for what this session reports and is told, and for nothing else")
 )
 
@@ -144,9 +155,18 @@ func Words(all []Scope, between string) string {
 }
 
 // May says why a principal may not ask for what needs a right; nil if it may. Session is the one that the request is
-// about, if it is about one.
+// about, if it is about one. A runner may join again: it may not have heard that it has joined.
 func (p Principal) May(right Right, session string) error {
+	hasKey := p.Kind == Runner || p.Kind == Guest
 	switch {
+	case right == ToJoin && hasKey, right == ToRun && p.Kind == Runner:
+		return nil
+	case p.Kind == Guest:
+		return ErrGuest
+	case p.Kind == Runner:
+		return ErrRunner
+	case right == ToRun || right == ToJoin:
+		return ErrRun
 	case right == ToReport && p.Kind != Gate:
 		return ErrGate
 	case right != ToReport && p.Kind == Gate:
@@ -166,7 +186,8 @@ func (p Principal) May(right Right, session string) error {
 	return nil
 }
 
-// Scopes are those that a client needs for it, all of them. No scope gives ToOwn and ToReport.
+// Scopes are those that a client needs for it, all of them. No scope gives ToOwn, ToReport, ToRun
+// and ToJoin.
 func (r Right) Scopes() []Scope {
 	switch r {
 	case ToAttend:

@@ -39,6 +39,7 @@ type facts struct {
 	failing    []api.Task     // sent back by the gate
 	trouble    bool           // remediation is on
 	stalled    []api.Agent
+	nowhere    []string // tasks that no machine which is there can go on with
 	unchanged  []string // tasks that were completed without a change
 	unaudited  int
 	unheld     int     // tasks whose verdicts could be forged
@@ -116,6 +117,9 @@ func (f *facts) task(t api.Task) {
 	if !over {
 		f.left = append(f.left, is)
 	}
+	if t.Waits.Nowhere {
+		f.nowhere = append(f.nowhere, is)
+	}
 	if over && t.NoChange != "" {
 		f.unchanged = append(f.unchanged, is)
 	}
@@ -181,6 +185,9 @@ func (f *facts) flagAll(r api.Run, to *flags) {
 	f.flagGate(r.Round, to)
 	f.flagBudget(to)
 	f.flagStalled(to)
+	if len(f.nowhere) > 0 {
+		to.add(FlagRunnerMissing, "%s", f.missing())
+	}
 	if n := len(f.unchanged); n > 0 {
 		to.add(FlagNothingChanged, "%s completed without a change: %s", counted(n, "task"), named(f.unchanged))
 	}
@@ -297,6 +304,11 @@ func (f *facts) silence() string {
 	return fmt.Sprintf("the agent on %s is out of touch with the box", named(on))
 }
 
+// missing says which tasks no machine that is there can go on with.
+func (f *facts) missing() string {
+	return fmt.Sprintf("%s for a runner that is not there: %s", verb(len(f.nowhere), "task", "waits", "wait"), named(f.nowhere))
+}
+
 func (f *facts) flagUnchecked(r api.Run, to *flags) {
 	if about := f.unchecked(r); len(about) > 0 {
 		to.add(FlagUnchecked, "%s", strings.Join(about, "; "))
@@ -339,6 +351,9 @@ func (f *facts) buts(r api.Run) (about []string) {
 func (f *facts) news() (all []string) {
 	if len(f.stalled) > 0 {
 		all = append(all, f.silence())
+	}
+	if len(f.nowhere) > 0 {
+		all = append(all, f.missing())
 	}
 	if len(f.failing) > 0 {
 		all = append(all, f.sentBack())

@@ -23,6 +23,7 @@ const (
 	FlagStalled         = "stalled"
 	FlagNothingChanged  = "nothing_changed"
 	FlagProviderPaused  = "provider_paused"
+	FlagRunnerMissing   = "runner_missing"
 	FlagUnprotected     = "unprotected"
 	FlagUnchecked       = "unchecked"
 	FlagDistrusted      = "distrusted"
@@ -81,6 +82,7 @@ func Table() []FlagKind {
 		{FlagOverBudget, agentformat.Warning, "80 % of a budget is used, or all of it; the message says how much is left", "tell the person before you wait; once it is used up, a question asks whether to go on"},
 		{FlagStalled, agentformat.Warning, "nothing was heard of an agent for 10 minutes or more, or it is out of touch with the box", "call `wait_run` once, which waits all the same; if it stays so, tell the person, who may have the task tried again (`retry`)"},
 		{FlagNothingChanged, agentformat.Warning, "a task was completed with no change: the developer claims that none is needed, and the critic agreed", "tell the person which tasks; nothing was merged for them"},
+		{FlagRunnerMissing, agentformat.Warning, "no machine that is there can go on with a task, however free it is: a label, a program or the machine is missing", "tell the person, who sees what is missing with `signalbox status` and `signalbox runner list`; `wait_run` goes on when a machine is there"},
 		{FlagUnprotected, agentformat.Warning, "verdicts on the work could be forged by what is judged", "tell the person before the work is used; `signalbox doctor` says what to change"},
 		{FlagUnchecked, agentformat.Warning, "something that usually judges the work does not: no checks, checks that are let pass, or no auditor", "tell the person before the work is used"},
 		{FlagNotPublished, agentformat.Warning, "the pull request could not be opened", "show the person the reason; the work is on the branch"},

@@ -86,7 +86,7 @@ func spends(t *rapid.T) delivery.Spend {
 func tasks(t *rapid.T) api.Task {
 	v := api.Task{
 		ID: ids(t, "task"), Work: ids(t, "work"), Title: texts(t, "title"), Phase: agentsig.Phase(rapid.SampledFrom([]string{"DRAFT", "REVIEW", "COMPLETED", "BLOCKED", injected}).Draw(t, "phase")),
-		BlockedBy: slices.Repeat([]string{ids(t, "blocker")}, rapid.IntRange(0, 9).Draw(t, "blockers")), Why: rapid.SampledFrom(append(delivery.Waits(), "", injected)).Draw(t, "why"), Waits: texts(t, "waits"),
+		BlockedBy: slices.Repeat([]string{ids(t, "blocker")}, rapid.IntRange(0, 9).Draw(t, "blockers")), Why: rapid.SampledFrom(append(delivery.Waits(), "", injected)).Draw(t, "why"), Waits: api.Waiting{Text: texts(t, "waits")},
 		Since: someTime(t, "since"), Rework: number(t, "rework"), GateFailed: number(t, "gates"), NoChange: rapid.SampledFrom([]string{"", injected}).Draw(t, "no change"), Unaudited: rapid.Bool().Draw(t, "unaudited"),
 		Usage: usages(t), Budget: spends(t), Protection: rapid.SampledFrom([]delivery.Protection{delivery.Held, delivery.Unheld, ""}).Draw(t, "protection"),
 	}

@@ -40,6 +40,7 @@ func (f *facts) verdict(r api.Run) string {
 	note(len(f.failing) > 0, "%s failing at the gate", counted(len(f.failing), "task"))
 	note(f.trouble, "the environment is in repair")
 	note(len(f.stalled) > 0, "%d of the agents stalled", len(f.stalled))
+	note(len(f.nowhere) > 0, "%s for a runner that is not there", verb(len(f.nowhere), "task", "waits", "wait"))
 	note(len(f.paused) == 1, "%s is paused by its usage limit", f.provider())
 	note(len(f.paused) > 1, "%d providers are paused by their usage limits", len(f.paused))
 	note(f.cancelled > 0, "%s given up", counted(f.cancelled, "task"))
@@ -84,6 +85,8 @@ func (f *facts) next(r api.Run, w words) string {
 		return "tell the person that the run waits for them, and show the flags; call get_task for a task that is BLOCKED"
 	case len(f.paused) > 0 && len(f.working) == 0:
 		return tellFirst(w.who.wait(), f.budget(), "nothing can be done before "+f.until()+", when the limit of "+f.provider()+" ends; the run goes on by itself then")
+	case r.State == api.RunRunning && len(f.nowhere) > 0:
+		return tellFirst(w.who.wait(), f.missing()+" (`signalbox runner list` says which are)", f.budget())
 	case r.State == api.RunRunning && f.trouble:
 		return tellFirst(w.who.waitFor("agents repair the environment that the checks run in"), f.budget())
 	case r.State == api.RunRunning && len(f.failing) > 0:

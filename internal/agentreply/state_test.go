@@ -50,6 +50,7 @@ func TestRunFlags(t *testing.T) {
 		agentreply.FlagStalled:         func(r *api.Run) { r.Tasks[0].Agent = &api.Agent{QuietFrom: noon.Add(-10 * time.Minute)} },
 		agentreply.FlagNothingChanged:  func(r *api.Run) { r.Tasks[0].Phase, r.Tasks[0].NoChange = agentsig.PhaseCompleted, "it is there" },
 		agentreply.FlagProviderPaused:  func(r *api.Run) { r.Providers = []api.Provider{{Name: "x", Until: noon.Add(time.Hour)}} },
+		agentreply.FlagRunnerMissing:   func(r *api.Run) { r.Tasks[0].Waits = api.Waiting{Reason: delivery.WaitRunner, Nowhere: true} },
 		agentreply.FlagUnprotected:     func(r *api.Run) { r.Tasks[0].Protection = delivery.Unheld },
 		agentreply.FlagUnchecked:       func(r *api.Run) { r.Checks = 0 },
 		agentreply.FlagDistrusted:      func(r *api.Run) { r.Distrust = "AGENTS.md was changed" },
@@ -131,7 +132,7 @@ func TestChain(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	r.Tasks[39].Why, r.Tasks[39].BlockedBy = delivery.WaitDependency, nil
-	r.Tasks[39].Waits = "for T-0"
+	r.Tasks[39].Waits.Text = "for T-0"
 	if s := agentreply.Everything.Wait(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon).Snapshot; s.Chain.Total != 40 {
 		t.Errorf("a circle of 40 has %d", s.Chain.Total)
 	}
@@ -159,7 +160,7 @@ func TestFailed(t *testing.T) {
 // The file has nothing cut, and what strangers say under quoted_ keys alone.
 func TestWhole(t *testing.T) {
 	long := injected + strings.Repeat(" very", 2000)
-	r := api.Run{ID: "R1", State: api.RunWaiting, Title: long, Tasks: []api.Task{{ID: "T-1", Work: "R1.T-1", Title: long, NoChange: long, Waits: long}}, Questions: []api.Question{{ID: "R1-Q1", Text: long, Choices: slices.Repeat([]string{long}, 9)}}, Notices: []api.Notice{{Text: long}}}
+	r := api.Run{ID: "R1", State: api.RunWaiting, Title: long, Tasks: []api.Task{{ID: "T-1", Work: "R1.T-1", Title: long, NoChange: long, Waits: api.Waiting{Text: long}}}, Questions: []api.Question{{ID: "R1-Q1", Text: long, Choices: slices.Repeat([]string{long}, 9)}}, Notices: []api.Notice{{Text: long}}}
 	whole := agentreply.Everything.WholeRun(r, noon)
 	if whole.Cut || whole.Title != long || whole.Tasks[0].Title != long || len(whole.NeedsYou.First[0].Choices) != 9 || whole.NeedsYou.First[0].Text != long || whole.Notices[0] != long {
 		t.Error("something was cut")

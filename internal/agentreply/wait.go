@@ -37,6 +37,7 @@ var meanings = map[delivery.Wait]string{
 	delivery.WaitAgents:      "as many agents are at work as may be",
 	delivery.WaitRole:        "as many agents are at work in the role as may be",
 	delivery.WaitBudget:      "the budget is used up",
+	delivery.WaitRunner:      "no runner that fits has a free place",
 }
 
 // meaning says why nobody is started on a task.
@@ -81,7 +82,7 @@ func (who Reader) Wait(v TaskView, now time.Time) agentformat.Response[WaitSnaps
 	}
 	f := taskFacts(root, now)
 	s := WaitSnapshot{
-		Task: id(cmp.Or(v.Task.Work, v.Task.ID, v.Work.ID)), Means: "nothing is in its way", Chain: List[Waiter]{len(chain), []Waiter{}}, Quoted: w.quote(v.Task.Waits, maxTitle),
+		Task: id(cmp.Or(v.Task.Work, v.Task.ID, v.Work.ID)), Means: "nothing is in its way", Chain: List[Waiter]{len(chain), []Waiter{}}, Quoted: w.quote(v.Task.Waits.Text, maxTitle),
 	}
 	if v.Run.ID != "" {
 		s.Run = id(v.Run.ID)
@@ -138,7 +139,7 @@ func chainOf(r api.Run, t api.Task) []api.Task {
 		}
 		ids := openBlockers(TaskView{Run: r, Task: last})
 		if last.Why == delivery.WaitDependency {
-			ids = []string{strings.TrimPrefix(last.Waits, "for ")}
+			ids = []string{strings.TrimPrefix(last.Waits.Text, "for ")}
 		}
 		var next *api.Task
 		for _, one := range ids {

@@ -206,7 +206,8 @@ type ToCheck struct {
 // BoxStatus says whether a box records what happens.
 type BoxStatus struct {
 	Writable bool   `json:"writable"`
-	Reason   string `json:"reason"` // why not; empty if it does
+	Reason   string `json:"reason"`            // why not; empty if it does
+	Runners  string `json:"runners,omitempty"` // why none of the runners that it knows reaches it; empty if they do, or there are none
 }
 
 // LedgerStatus says how much is in the ledger, and how much of it was verified.

@@ -9,7 +9,9 @@ import (
 
 // NewPage asks for a link to the page.
 type NewPage struct {
-	Scope access.Scope `json:"scope"` // read, answer or operate, which has answer in it: what a person does
+	Scope   access.Scope `json:"scope"`             // read, answer or operate, which has answer in it: what a person does
+	Name    string       `json:"name,omitempty"`    // whose browser it is: what it does is recorded as client:page-NAME; a random one if empty
+	Address string       `json:"address,omitempty"` // beyond the box's machine, a name of its certificate, and a port unless it is the one that it listens on: the link leads there; to its machine if empty
 }
 
 // PageLink logs one browser in, once.

@@ -5,13 +5,16 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -45,8 +48,35 @@ func NewClient(address, token string) *Client {
 // FollowingClient returns a client that looks for the box at each request: it may
 // have been started anew, at another address.
 func FollowingClient(locate func() (address string, err error), token string) *Client {
-	transport := &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, IdleConnTimeout: time.Minute}
+	transport := &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, IdleConnTimeout: time.Minute, DialContext: dial}
 	return &Client{locate: locate, token: token, http: &http.Client{Transport: transport}, patience: Patience}
+}
+
+// SocketPrefix begins the address of what listens on a Unix socket: its path follows.
+const SocketPrefix = "unix:"
+
+// socketHost ends the name that stands for a Unix socket in a request. Its path is before it, in hexadecimal digits, so that no two have the same name.
+const socketHost = ".socket"
+
+// hostOf returns what stands for an address in a request.
+func hostOf(address string) string {
+	if path, ok := strings.CutPrefix(address, SocketPrefix); ok {
+		return hex.EncodeToString([]byte(path)) + socketHost
+	}
+	return address
+}
+
+// dial connects to a host, or to the Unix socket that a name stands for.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		if name, ok := strings.CutSuffix(host, socketHost); ok {
+			if path, err := hex.DecodeString(name); err == nil {
+				return d.DialContext(ctx, "unix", string(path))
+			}
+		}
+	}
+	return d.DialContext(ctx, network, address)
 }
 
 // ClientOver returns a client whose requests are carried by others, such as a handler of the same process. It does not ask twice.
@@ -287,7 +317,7 @@ func insist[T any](ctx context.Context, c *Client, method, path, key string, dat
 		v, err := do[T](ctx, c, method, path, key, data)
 		var p *Problem
 		again := errors.Is(err, ErrNoBox) || errors.As(err, &p) && (p.Code == CodeUnknown || p.Code == CodeStopping)
-		if !again || (lost.IsZero() || method == http.MethodGet) && Missing(err) || ctx.Err() != nil {
+		if !again || c.patience == 0 || (lost.IsZero() || method == http.MethodGet) && Missing(err) || ctx.Err() != nil {
 			return v, err
 		}
 		if lost.IsZero() {
@@ -309,7 +339,7 @@ func (c *Client) send(ctx context.Context, method, path, key string, body []byte
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoBox, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+address+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+hostOf(address)+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -325,6 +355,9 @@ func (c *Client) send(ctx context.Context, method, path, key string, body []byte
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if p, answered := errors.AsType[*Problem](err); answered { // the carrier knows the box's answer by how the connection ended
+			return nil, p
 		}
 		return nil, fmt.Errorf("%w at %s: %w", ErrNoBox, address, err)
 	}

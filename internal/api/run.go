@@ -97,11 +97,12 @@ type Task struct {
 	Phase      agentsig.Phase      `json:"phase"`
 	BlockedBy  []string            `json:"blocked_by,omitempty"`
 	Why        delivery.Wait       `json:"why,omitempty"`   // why nobody is started on it now; empty if nothing is in the way
-	Waits      string              `json:"waits,omitempty"` // the same in words: "for T-1", "for the gate", "for R1-Q1"
+	Waits      Waiting             `json:"waits,omitzero"`  // the same for people; zero if nobody has to be told
 	Agent      *Agent              `json:"agent,omitempty"` // that works on it
 	Since      time.Time           `json:"since,omitzero"`
 	Rework     int                 `json:"rework,omitempty"`      // how often it was sent back since a person looked at it
 	GateFailed int                 `json:"gate_failed,omitempty"` // how often in a row the gate sent it back
+	GivenUp    string              `json:"given_up,omitempty"`    // who gave it up and why, or with which task it was, in words
 	NoChange   string              `json:"no_change,omitempty"`   // why it was completed without a change: the developer's claim, which the critic agreed to
 	Unaudited  bool                `json:"unaudited,omitempty"`   // it was merged, or is about to be, and no auditor has looked at it
 	Usage      delivery.Usage      `json:"usage"`
@@ -109,11 +110,33 @@ type Task struct {
 	Protection delivery.Protection `json:"protection"`      // whether what judges it can't be spoken for
 }
 
+// Waiting is what a task waits for, for people.
+type Waiting struct {
+	Reason delivery.Wait `json:"reason"`
+	Since  time.Time     `json:"since,omitzero"` // when it could first have been gone on with
+	Text   string        `json:"text"`           // "for T-1", "for the gate", "for R1-Q1", "no runner has codex"
+
+	// Nowhere says of what waits for a runner that none that is there could go on with it, however free it were.
+	Nowhere bool `json:"nowhere,omitempty"`
+}
+
+// Sentence says it of a task: "waits for T-1", "waits: no runner has codex".
+func (w Waiting) Sentence() string {
+	switch {
+	case w.Text == "" || w.Reason == delivery.WaitBlocked:
+		return w.Text
+	case w.Reason == delivery.WaitRunner:
+		return "waits: " + w.Text
+	}
+	return "waits " + w.Text
+}
+
 // Agent is an agent at work.
 type Agent struct {
 	Session   string        `json:"session"`
 	Role      agentsig.Role `json:"role"`
 	Name      string        `json:"name"`
+	Runner    string        `json:"runner,omitempty"` // that it works on; empty for the box's own machine
 	Task      string        `json:"task,omitempty"`
 	StartedAt time.Time     `json:"started_at,omitzero"`
 	Says      string        `json:"says,omitempty"`      // the last line that it printed

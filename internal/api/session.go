@@ -188,23 +188,13 @@ func (c *Client) Activity(ctx context.Context, session string, a Activity) error
 // Commands calls connected once the box has answered, and then f for each command as
 // it comes, until ctx ends, f fails or the box goes away.
 func (c *Client) Commands(ctx context.Context, session string, connected func(), f func(SessionCommand) error) error {
-	resp, err := c.send(ctx, http.MethodGet, sessionPath(session)+"/commands", "", nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	connected()
-	err = serverSent(resp.Body, func(data string) error {
+	return c.Stream(ctx, sessionPath(session)+"/commands", connected, func(data string) error {
 		var command SessionCommand
 		if err := json.Unmarshal([]byte(data), &command); err != nil {
 			return fmt.Errorf("the box sent a command that can't be read: %w", err)
 		}
 		return f(command)
 	})
-	if err == nil {
-		err = ErrNoBox // which went away
-	}
-	return errors.Join(ctx.Err(), err)
 }
 
 // serverSent calls f with the data of each server-sent event. What ends before its

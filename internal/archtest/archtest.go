@@ -27,7 +27,7 @@ var standardOnly = []string{"agentformat", "agentsig", "bt", "bt/signals", "safe
 
 // pure packages decide and do nothing else: time, order and chance come to them
 // as values.
-var pure = []string{"bt/signals", "internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/access", "internal/trailer", "internal/rehearsal", "internal/agentreply", "internal/jsontext", "internal/stats",
+var pure = []string{"bt/signals", "internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/access", "internal/trailer", "internal/rehearsal", "internal/agentreply", "internal/jsontext", "internal/qr", "internal/stats",
 	"internal/portfolio", "internal/portfolio/lots", "internal/portfolio/exitrule", "internal/portfolio/reply", "internal/portfolio/exitsignal", "internal/portfolio/harvest", "internal/portfolio/report", "internal/portfolio/listing", "internal/portfolio/beancount"}
 
 // impure is what a pure package may not import, and not name of package time.
@@ -66,7 +66,7 @@ var deciding = []string{"internal/box", "internal/conductor", "internal/order"}
 var doing = []string{"net/http", "os/exec", module + "/internal/gate", module + "/internal/process", module + "/internal/sandbox", module + "/internal/session", module + "/internal/worktree"}
 
 // testSupport packages are imported by tests only.
-var testSupport = []string{"internal/doctest", "internal/gittest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest", "internal/conductor/conductortest", "internal/mcpserver/mcptest"}
+var testSupport = []string{"internal/doctest", "internal/gittest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest", "internal/conductor/conductortest", "internal/mcpserver/mcptest", "internal/pin/pintest"}
 
 // file is one source file that is not a test.
 type file struct {

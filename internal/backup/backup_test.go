@@ -20,6 +20,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/backup"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/pin"
 	"github.com/signalbox-dev/signalbox/internal/stage"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
@@ -430,4 +431,36 @@ func TestDamagedBoxIsNotBackedUp(t *testing.T) {
 		}
 	}
 	backUp(t, dir)
+}
+
+// TestOwnKey: the key that runners have pinned is kept, if there is one, and a damaged one is noticed when it can still be put back.
+func TestOwnKey(t *testing.T) {
+	dir := small(t)
+	key, err := pin.OpenKey(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored := t.TempDir()
+	name := backUp(t, dir)
+	if _, err := restore(t.Context(), name, restored); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := pin.OpenKey(restored); err != nil || again.Hash() != key.Hash() {
+		t.Errorf("restored, the box has another key: %v", err)
+	}
+	for _, damage := range []string{"", "x", strings.Repeat("x", 1<<20)} {
+		edited := unpack(t, name)
+		for i, e := range edited {
+			if e.Name == pin.File {
+				edited[i] = file(pin.File, damage)
+			}
+		}
+		refused(t, "a damaged key", pack(t, append(edited, sums(edited))), pin.File)
+		if err := os.WriteFile(filepath.Join(dir, pin.File), []byte(damage), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), filepath.Join(t.TempDir(), "b")); err == nil || !strings.Contains(err.Error(), pin.File) {
+			t.Errorf("a key of %d bytes: %v", len(damage), err)
+		}
+	}
 }

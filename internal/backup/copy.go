@@ -41,8 +41,11 @@ func (c *copier) copyBox() (Report, error) {
 }
 
 func (c *copier) copySecrets() error {
-	for _, name := range secretFiles() {
+	for _, name := range append(secretFiles(), ownKey) {
 		data, err := regular.Read(filepath.Join(c.from, name), maxSmall)
+		if name == ownKey && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("there is no box in %s to back up: it has no %s", safetext.Escape(c.from), name)
 		}

@@ -201,7 +201,7 @@ func (u *unpacker) take(h *tar.Header, content io.Reader) error {
 		return damaged("%q is there twice", name)
 	case name != aboutFile && !expected(name):
 		return damaged("%q does not belong there", name)
-	case h.Size > maxFile || h.Size > maxSmall && (name == aboutFile || slices.Contains(secretFiles(), name)):
+	case h.Size > maxFile || h.Size > maxSmall && (name == aboutFile || isSecret(name)):
 		return damaged("%q has %d bytes, which is too much", name, h.Size)
 	case sparse(h):
 		return damaged("%q has holes, which no backup has", name)
@@ -269,7 +269,7 @@ func expected(name string) bool {
 	if path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)) || safetext.Escape(name) != name || strings.Contains(name, `\`) {
 		return false
 	}
-	return slices.Contains(secretFiles(), name) || strings.HasPrefix(name, archiveDir+"/") || strings.HasPrefix(name, sessionsDir+"/") || isGateLog(name)
+	return isSecret(name) || strings.HasPrefix(name, archiveDir+"/") || strings.HasPrefix(name, sessionsDir+"/") || isGateLog(name)
 }
 
 // isGateLog says whether a name is one that a log of the gate can have: that of the session whose work was checked, or

@@ -3,9 +3,13 @@ package backup
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/pin"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -17,8 +21,14 @@ const (
 
 func tokenFiles() []string { return []string{"api.token", "gate.token"} }
 
-// secretFiles are for the owner of the box alone.
+// secretFiles are those that every box has.
 func secretFiles() []string { return append([]string{signerFile, verifierFile}, tokenFiles()...) }
+
+// ownKey is the file with the key that runners have pinned. A box that never listened beyond its machine has none.
+const ownKey = pin.File
+
+// isSecret says whether a file is for the owner of the box alone.
+func isSecret(name string) bool { return name == ownKey || slices.Contains(secretFiles(), name) }
 
 // checkSecrets looks whether the keys in a directory are a pair, and the tokens such as a box makes them. It returns
 // the verifier's key.
@@ -42,7 +52,11 @@ func checkSecrets(dir string) (verifier string, err error) {
 			return "", fmt.Errorf("%s holds no token as a box makes it", name)
 		}
 	}
-	return verifier, nil
+	if _, err := os.Lstat(filepath.Join(dir, ownKey)); errors.Is(err, fs.ErrNotExist) {
+		return verifier, nil
+	}
+	_, err = pin.OpenKey(dir)
+	return verifier, err
 }
 
 // isToken says whether a text is one that [crypto/rand.Text] makes, which may become longer.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,14 +92,16 @@ type Box struct {
 
 	apiToken, gateToken string
 
-	group      *background.Group // all that runs beside requests; ends when the box stops
-	stopped    chan struct{}     // closed when nothing is recorded any more
-	sealing    sealing
-	signing    sync.Mutex // held while a checkpoint is signed and remembered
-	remembered []byte     // the checkpoint that the directory remembers
-	scrub      scrub
-	keepBlobs  time.Duration // how long outputs of what is over are kept; for ever if 0
-	failure    struct {
+	group          *background.Group // all that runs beside requests; ends when the box stops
+	stopped        chan struct{}     // closed when nothing is recorded any more
+	sealing        sealing
+	signing        sync.Mutex // held while a checkpoint is signed and remembered
+	remembered     []byte     // the checkpoint that the directory remembers
+	scrub          scrub
+	recorded       atomic.Pointer[func(ledger.Event)] // see WhenRecorded
+	runnersChanged atomic.Pointer[func()]             // see WhenRunnersChange
+	keepBlobs      time.Duration                      // how long outputs of what is over are kept; for ever if 0
+	failure        struct {
 		sync.Mutex
 		err error
 	}
@@ -299,7 +303,7 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := b.state.fold(uint64(index)+1, stored)
+		_, err := b.state.fold(uint64(index)+1, stored)
 		var newer *NewerError
 		if err != nil && found.Snapshot && !errors.As(err, &newer) {
 			err = errors.Join(errSnapshot, err)
@@ -393,10 +397,18 @@ func (b *Box) Stop() { b.group.End() }
 // Tokens returns the token that requests need, and the one that the gate's reports need instead.
 func (b *Box) Tokens() (requests, gate string) { return b.apiToken, b.gateToken }
 
+// Unlisted reports whether only its own process finds the box, for a moment.
+func (b *Box) Unlisted() bool { return b.unlisted }
+
 // Announce notes at which address the box can be asked, unless it is there for its own process alone.
 func (b *Box) Announce(address string) error {
 	if b.unlisted {
 		return nil
+	}
+	if _, port, err := net.SplitHostPort(address); err == nil && port != strconv.Itoa(int(b.dir.LastPort())) {
+		if err := b.held.write(portFile, []byte(port+"\n")); err != nil {
+			return err
+		}
 	}
 	return b.held.setAddress(address)
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
@@ -31,6 +32,7 @@ const (
 	lockFile     = "lock"
 	startingFile = "starting" // locked by who waits for the other lock, to stay
 	addressFile  = "box.json"
+	portFile     = "port"
 	signerFile   = "signer.key"
 	verifierFile = "verifier.key"
 	apiTokenFile = "api.token"
@@ -105,8 +107,8 @@ func (d Dir) read(name string) (string, error) {
 // APIToken returns the token that requests carry.
 func (d Dir) APIToken() (string, error) { return d.read(apiTokenFile) }
 
-// Redactor takes out of text what a box stores nowhere: secrets that are known by their form, those that the operator lists, and tokens of the
-// box, its clients and its sessions.
+// Redactor takes out of text what a box stores nowhere: secrets that are known by their form, those that the operator lists, tokens of the
+// box, its clients and its sessions, and invitations.
 func (d Dir) Redactor(listed []string) (*redact.Redactor, error) {
 	api, err := d.APIToken()
 	if err != nil {
@@ -116,7 +118,7 @@ func (d Dir) Redactor(listed []string) (*redact.Redactor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return redact.New(slices.Concat(listed, []string{regexp.QuoteMeta(api), regexp.QuoteMeta(gate), access.SecretPattern, access.SessionPattern}))
+	return redact.New(slices.Concat(listed, []string{regexp.QuoteMeta(api), regexp.QuoteMeta(gate), access.SecretPattern, access.SessionPattern, access.InvitationPattern}))
 }
 
 // Verifier returns the key that checks the ledger's signatures.
@@ -154,6 +156,19 @@ func (h *holding) setAddress(address string) error {
 		return err
 	}
 	return h.write(addressFile, append(data, '\n'))
+}
+
+// LastPort is the port that a box here has listened on last; 0 if it is not known.
+func (d Dir) LastPort() uint16 {
+	data, err := d.readFile(portFile, maxSmall)
+	if err != nil {
+		return 0 // any other port will do
+	}
+	port, err := strconv.ParseUint(strings.TrimSuffix(string(data), "\n"), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return uint16(port)
 }
 
 // secrets makes the tokens and, for a new ledger, its keys. A ledger that is there

@@ -193,6 +193,9 @@ func (b *Box) fields(said []work.Field) []work.Field {
 	size := len("[]")
 	for _, f := range said {
 		f = work.Field{Name: b.short(f.Name), Value: b.clean(f.Value)}
+		if list, ok := f.Value.([]string); ok {
+			f.Value = firstOf(list, maxFields-size-len(`{"name":"","value":},`)-len(f.Name)*len(`\u0000`))
+		}
 		data, err := json.Marshal(f)
 		if size += len(data); err != nil || size > maxFields {
 			break
@@ -204,6 +207,22 @@ func (b *Box) fields(said []work.Field) []work.Field {
 		size += b.lengthen(&kept[i], said[i].Value, maxFields-size)
 	}
 	return kept
+}
+
+// firstOf returns as many of a list's entries as there is room for in JSON, and then one that says that there were more.
+func firstOf(list []string, room int) []string {
+	const more = "…"
+	size, fit := len("[]"), 0 // how many fit if more follow
+	for i, s := range list {
+		data, err := json.Marshal(s)
+		if size += len(data) + len(","); err != nil || size > room {
+			return append(slices.Clone(list[:fit]), more)
+		}
+		if size+len(`"`+more+`"`) <= room {
+			fit = i + 1
+		}
+	}
+	return list
 }
 
 // lengthen puts more of a text into a field that has its beginning, if there is room, and returns how many bytes of JSON

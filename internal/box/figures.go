@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 )
 
@@ -41,6 +42,7 @@ func (l timedLog) Append(ctx context.Context, subject string, last uint64, data 
 type Figures struct {
 	Runs      map[api.RunState]int   // all that there ever were
 	Tasks     map[agentsig.Phase]int // of runs that go on; and work that stands alone, until it is COMPLETED
+	Waiting   map[delivery.Wait]int  // tasks of runs that go on and wait for something, by what for
 	Questions map[string]int         // that wait for a person, by cause; and parts in a task, by their kind
 	Claims    int                    // that wait for work
 	Events    uint64
@@ -52,23 +54,27 @@ func (b *Box) Figures() Figures {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := Figures{
-		Runs: map[api.RunState]int{}, Tasks: map[agentsig.Phase]int{}, Questions: map[string]int{},
+		Runs: map[api.RunState]int{}, Tasks: map[agentsig.Phase]int{}, Waiting: map[delivery.Wait]int{}, Questions: map[string]int{},
 		Claims: s.queue.waiting, Events: s.folded,
 	}
-	now, ended := b.now(), s.madeUp[runName]
+	at, ended := b.moment(), s.madeUp[runName]
 	ask := s.byHand()
 	for _, r := range s.runs {
 		if !r.Live() {
 			continue
 		}
 		ended--
-		f.Runs[b.runState(r, now)]++
+		f.Runs[b.runState(r, at)]++
 		for _, t := range r.Tasks {
 			f.Tasks[t.Item.Phase]++
+			f.Waiting[waitOf(r, t, at)]++
 		}
 		ask = append(ask, waiting(r)...)
 	}
 	f.Runs[api.RunFinished] = max(ended, 0)
+	for _, none := range []delivery.Wait{"", delivery.WaitCompleted, delivery.WaitCancelled, delivery.WaitSession} {
+		delete(f.Waiting, none)
+	}
 	for _, i := range s.items {
 		if i.Run == "" && i.Phase != agentsig.PhaseCompleted {
 			f.Tasks[i.Phase]++

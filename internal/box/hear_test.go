@@ -2,6 +2,8 @@ package box
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,8 +78,39 @@ func TestLongFields(t *testing.T) {
 	}
 }
 
+// Of a long list the first entries are recorded, with a mark, and what was said before it; a list that fits is whole.
+func TestLongLists(t *testing.T) {
+	t.Parallel()
+	b := inDir(t, Dir(t.TempDir()))
+	defer closeBox(t, b)
+	for _, n := range []int{0, 1, 100, 250, 300, 313, 1000, 10000} {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf("a.go:%d: \"why?\"", i))
+		}
+		kept := b.fields([]work.Field{{Name: "Summary", Value: "not yet"}, {Name: "Issues Found", Value: list}})
+		data, err := json.Marshal(kept)
+		if err != nil || len(data) > maxFields || len(kept) != 2 {
+			t.Fatalf("%d entries: %d fields in %d bytes, %v", n, len(kept), len(data), err)
+		}
+		got := kept[1].Value.([]string)
+		if whole, _ := json.Marshal(list); len(whole) < maxFields-200 {
+			if !slices.Equal(got, list) {
+				t.Errorf("of %d entries, which fit, there are %d", n, len(got))
+			}
+			continue
+		}
+		if last := len(got) - 1; len(data) < maxFields-200 || got[last] != "…" || !slices.Equal(got[:last], list[:last]) {
+			t.Errorf("of %d entries there are %d in %d bytes, the last %q", n, len(got), len(data), got[last])
+		}
+	}
+}
+
 func TestLongFieldsMutants(t *testing.T) {
-	mutant.All(t, mutant.By("^TestLongFields$", []mutant.Mutant{
+	mutant.All(t, mutant.By("^TestLongFields$|^TestLongLists$", []mutant.Mutant{
+		{Name: "a long list is lost", File: "emit.go", Old: "return append(slices.Clone(list[:fit]), more)", New: "return append(list[fit:fit], more)"},
+		{Name: "nobody says that a list was longer", File: "emit.go", Old: "return append(slices.Clone(list[:fit]), more)", New: "return list[:fit]"},
+		{Name: "a list takes more room than there is", File: "emit.go", Old: "err != nil || size > room {", New: "err != nil {"},
 		{Name: "a long text is cut where there is room", File: "emit.go", Old: "size += b.lengthen(&kept[i], said[i].Value, maxFields-size)", New: "size += b.lengthen(&kept[i], said[i].Value, 0)"},
 		{Name: "a long text takes more room than there is", File: "emit.go", Old: "size += b.lengthen(&kept[i], said[i].Value, maxFields-size)", New: "size += b.lengthen(&kept[i], said[i].Value, maxFields)"},
 		{Name: "the rest of a long text keeps its secrets", File: "emit.go", Old: "if text = b.redact.Text(text); !isText", New: "if !isText"},

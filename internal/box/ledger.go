@@ -23,6 +23,7 @@ type Conductor interface {
 	ToCheckByHand()   // likewise, when something happened to an item that waits for checks ([work.Item.ToCheck]), or did
 	Seen(session string) (says string, quiet time.Time, away bool)
 	Draining() bool
+	Machines() []delivery.Machine // all runners, with home; nil if there is home alone; called while the state is locked, too
 }
 
 // Ledger is the box as who brings its runs on needs it.

@@ -71,7 +71,7 @@ func TestBoxMutants(t *testing.T) {
 		{"what ended a session is a late result when it comes again", "emit.go",
 			"} else if before {", "} else if before && false {", "TestUnreadAgain"},
 		{"a snapshot of an older form is believed", "snapshot.go",
-			"const snapshotFormat = 18", "const snapshotFormat = 2", "TestOlderSnapshot"},
+			"const snapshotFormat = 20", "const snapshotFormat = 2", "TestOlderSnapshot"},
 		{"the name of what left can be had again", "state.go",
 			"return subject != \"\", err\n", "return subject != \"\" && false, err\n", "TestOlderSnapshotThanIndex"},
 		{"the key of what left is forgotten", "state.go",

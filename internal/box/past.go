@@ -131,7 +131,7 @@ func (p *past) fold(subject string, before uint64) (*state, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.take(seq, stored); err != nil {
+		if _, err := s.take(seq, stored); err != nil {
 			return nil, fmt.Errorf("event %d: %w", seq, err)
 		}
 	}

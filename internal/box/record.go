@@ -177,9 +177,14 @@ func (b *Box) follower() archive.Follower {
 		Last: b.state.last,
 		Fold: func(records []engine.Record) error {
 			for _, r := range records {
-				if err := b.state.fold(r.Seq, r.Data); err != nil {
+				e, err := b.state.fold(r.Seq, r.Data)
+				if err != nil {
 					return err
 				}
+				if f := b.recorded.Load(); f != nil {
+					(*f)(e)
+				}
+				b.tellRunnersChanged(e)
 			}
 			b.state.dispatch()
 			b.sealing.wake()

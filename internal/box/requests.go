@@ -34,7 +34,7 @@ var (
 	errOfRun        = errors.New("an id of R and a number is a run's, and with a point after it a task's: give it another name")
 	errSecretID     = errors.New("the id looks like a secret: give it another name")
 	errSecretBranch = errors.New("the branch's name looks like a secret, which is not stored: rename the branch")
-	errOperators    = fmt.Errorf("the actors %s and %sNAME are the operator and their clients: claim work under another name", work.OperatorActor, work.ClientPrefix)
+	errOperators    = fmt.Errorf("the actors %s, %sNAME and %sNAME are the operator, their clients and runners: claim work under another name", work.OperatorActor, work.ClientPrefix, work.RunnerPrefix)
 	errTooMany      = fmt.Errorf("%d claims wait already: try again later", maxWaiting)
 )
 
@@ -151,7 +151,7 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 	if i, ok := b.state.granted(key); ok {
 		return b.handOver(i)
 	}
-	if work.ByOperator(strings.ToLower(q.Actor)) { // nor one that reads like them
+	if actor := strings.ToLower(q.Actor); work.ByOperator(actor) || strings.HasPrefix(actor, work.RunnerPrefix) { // nor one that reads like them
 		return api.Grant{}, BadRequest{errOperators}
 	}
 	if q.TTLMS < 0 || q.TTLMS > work.MaxTTL.Milliseconds() {

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -315,9 +314,9 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	if r == nil {
 		return api.Run{}, errNoRun
 	}
-	now := b.now()
+	at := b.moment()
 	v := api.Run{
-		ID: r.ID, Subject: subject, Title: r.Title, State: b.runState(r, now), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
+		ID: r.ID, Subject: subject, Title: r.Title, State: b.runState(r, at), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
 		AtOnce: r.Settings.Limits.Agents, Checks: r.Checks, Round: r.Remediation.Round, Usage: r.Used, Budget: r.RunBudget(),
 		Unprotected: append([]string{}, r.Exposed()...), Unaudited: r.Settings.Unaudited.Words(), Unchecked: r.Unchecked(), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
 		Notices: append([]api.Notice{}, s.newsOf(subject).notices...),
@@ -337,7 +336,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 		v.Repairs = append(v.Repairs, api.Repair{Commit: m.Merged.Commit, Merge: m.Merged.Merge, Files: m.Merged.Files, Names: names, MergedAt: m.At})
 	}
 	for _, t := range r.Tasks {
-		v.Tasks = append(v.Tasks, b.showTask(r, t, now))
+		v.Tasks = append(v.Tasks, b.showTask(r, t, at))
 	}
 	for _, a := range r.Sessions {
 		if a.Working() {
@@ -350,7 +349,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	slices.SortFunc(v.Others, func(a, b api.Agent) int { return cmp.Compare(a.Session, b.Session) })
 	v.Questions = append(v.Questions, Waiting(r)...)
 	for name, until := range r.Waits {
-		if until.After(now) {
+		if until.After(at.Now) {
 			v.Providers = append(v.Providers, api.Provider{Name: name, Until: until})
 		}
 	}
@@ -358,7 +357,24 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	return v, nil
 }
 
-func (b *Box) runState(r *delivery.Run, now time.Time) api.RunState {
+// moment is what decisions are made by now, besides what is recorded. The caller holds the state's lock.
+func (b *Box) moment() delivery.Moment {
+	at := delivery.Moment{Now: b.now()}
+	if c := b.state.conductor; c != nil {
+		if machines := c.Machines(); machines != nil {
+			sessions := map[string]int{}
+			for _, r := range b.state.runs {
+				if r.Live() {
+					r.CountOn(sessions)
+				}
+			}
+			at.Machines = delivery.Loaded(machines, sessions)
+		}
+	}
+	return at
+}
+
+func (b *Box) runState(r *delivery.Run, at delivery.Moment) api.RunState {
 	switch {
 	case !r.Live():
 		return api.RunFinished
@@ -366,7 +382,7 @@ func (b *Box) runState(r *delivery.Run, now time.Time) api.RunState {
 		return api.RunEnding
 	case r.Paused && r.Distrust == "":
 		return api.RunPaused
-	case r.WaitsForPerson(now):
+	case r.WaitsForPerson(at):
 		return api.RunWaiting
 	case r.Paused:
 		return api.RunPaused // others are at work yet
@@ -376,11 +392,11 @@ func (b *Box) runState(r *delivery.Run, now time.Time) api.RunState {
 	return api.RunRunning
 }
 
-func (b *Box) showTask(r *delivery.Run, t *delivery.Task, now time.Time) api.Task {
+func (b *Box) showTask(r *delivery.Run, t *delivery.Task, at delivery.Moment) api.Task {
 	v := api.Task{
-		ID: t.ID, Work: t.Item.ID, Title: t.Item.Title, Phase: t.Item.Phase, BlockedBy: t.BlockedBy, Why: r.Why(t, now), Since: t.Since,
+		ID: t.ID, Work: t.Item.ID, Title: t.Item.Title, Phase: t.Item.Phase, BlockedBy: t.BlockedBy, Why: waitOf(r, t, at), Since: t.Since,
 		Rework: t.Count.Reviews + t.Count.Audits + t.Count.Gates + t.Count.Unchanged, GateFailed: t.Count.Gates, Usage: t.Used, Budget: r.TaskBudget(t),
-		Protection: r.Protection(t), Unaudited: r.Unaudited(t),
+		Protection: r.Protection(t), Unaudited: r.Unaudited(t), GivenUp: r.GivenUp(t),
 	}
 	if t.Item.Unchanged() {
 		v.NoChange = t.Item.NoChange
@@ -388,18 +404,29 @@ func (b *Box) showTask(r *delivery.Run, t *delivery.Task, now time.Time) api.Tas
 	if a := r.SessionOf(t.ID); a != nil {
 		shown := b.showAgent(a)
 		v.Agent = &shown
-	} else if t.Item.Lease != nil && t.Item.Lease.Agent == "" { // somebody claimed it
+	} else if claimed(t) {
 		v.Agent = &api.Agent{Session: t.Item.Session(), Role: t.Item.Lease.Role, Name: t.Item.Lease.Actor, Task: t.ID, StartedAt: t.Since}
 	}
-	if v.Why == delivery.WaitSession && v.Agent == nil { // the last one was stopped
-		v.Why = delivery.WaitAgents
+	if words := v.Why.Words(r, t, at); words != "" {
+		v.Waits = api.Waiting{Reason: v.Why, Since: r.WaitsSince(t), Text: words, Nowhere: v.Why == delivery.WaitRunner && r.Nowhere(t, at)}
 	}
-	v.Waits = v.Why.Words(r, t)
 	return v
 }
 
+// waitOf returns why nobody is started on a task now.
+func waitOf(r *delivery.Run, t *delivery.Task, at delivery.Moment) delivery.Wait {
+	why := r.Why(t, at)
+	if why == delivery.WaitSession && r.SessionOf(t.ID) == nil && !claimed(t) { // the last one was stopped
+		return delivery.WaitAgents
+	}
+	return why
+}
+
+// claimed reports whether somebody has claimed a task by hand.
+func claimed(t *delivery.Task) bool { return t.Item.Lease != nil && t.Item.Lease.Agent == "" }
+
 func (b *Box) showAgent(a *delivery.Session) api.Agent {
-	v := api.Agent{Session: a.ID, Role: a.Role, Name: a.Agent, Task: a.Task, StartedAt: a.Started, Waiting: a.Waiting, Ending: a.Over}
+	v := api.Agent{Session: a.ID, Role: a.Role, Name: a.Agent, Runner: a.Runner, Task: a.Task, StartedAt: a.Started, Waiting: a.Waiting, Ending: a.Over}
 	v.Away = true
 	if c := b.state.conductor; c != nil {
 		v.Says, v.QuietFrom, v.Away = c.Seen(a.ID)

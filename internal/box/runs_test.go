@@ -60,6 +60,7 @@ func TestShowsWhatTasksWaitFor(t *testing.T) {
 			r.Settings.Roles[agentsig.RoleDeveloper] = delivery.Role{Agent: "claude", AtOnce: 1}
 		}},
 		{delivery.WaitBudget, "for the budget", func(r *delivery.Run, _ *delivery.Task) { r.Settings.Budget.Tokens, r.Used.InputTokens = 1, 1 }},
+		{delivery.WaitRunner, "no runner has claude", func(*delivery.Run, *delivery.Task) {}},
 	} {
 		task := func(id string, phase agentsig.Phase) *delivery.Task {
 			return &delivery.Task{ID: id, Item: work.Item{Phase: phase}}
@@ -78,8 +79,12 @@ func TestShowsWhatTasksWaitFor(t *testing.T) {
 		}
 		c.make(r, r.Tasks[0])
 		r.Restored()
-		if v := (&Box{}).showTask(r, r.Tasks[0], now); v.Why != c.why || v.Waits != c.words {
-			t.Errorf("shown with %q, %q; want %q, %q", v.Why, v.Waits, c.why, c.words)
+		at := delivery.Moment{Now: now}
+		if c.why == delivery.WaitRunner {
+			at.Machines = []delivery.Machine{{Agents: []string{"codex"}}}
+		}
+		if v := (&Box{}).showTask(r, r.Tasks[0], at); v.Why != c.why || v.Waits.Text != c.words || v.Waits.Reason != c.why && c.words != "" || v.Waits.Nowhere != (c.why == delivery.WaitRunner) {
+			t.Errorf("shown with %q, %+v; want %q, %q", v.Why, v.Waits, c.why, c.words)
 		}
 		delete(unseen, c.why)
 	}

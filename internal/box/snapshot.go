@@ -33,6 +33,7 @@ type snapshot struct {
 	LastSubject   string            // the greatest that was ever made
 	Housekeeping  work.Chain
 	Tokens        access.Tokens
+	Runners       access.Runners
 	Removed       map[ledger.Hash]uint64 // blobs that the index does not have yet
 	Index         int64                  // how much the index has to cover: what left is not here
 }
@@ -46,7 +47,7 @@ type snapshotHead struct {
 
 // snapshotFormat rises with every change of what is in a snapshot: gob would read an
 // old one without a word, and leave out what it does not find.
-const snapshotFormat = 18
+const snapshotFormat = 20
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {
@@ -65,7 +66,7 @@ func (s *state) capture() (*snapshot, int64, error) {
 	snap := &snapshot{
 		Items: make([]work.Item, 0, len(s.items)), News: map[string][]api.Notice{},
 		Trails: make(map[string]*trail, len(s.trails)), MadeUp: maps.Clone(s.madeUp), Total: s.total, NewestRun: s.newestRun, LastSubject: s.lastSubject,
-		Housekeeping: s.housekeeping, Tokens: s.tokens, Removed: maps.Clone(s.removed),
+		Housekeeping: s.housekeeping, Tokens: s.tokens, Runners: s.runners, Removed: maps.Clone(s.removed),
 	}
 	if s.past != nil {
 		snap.Index = s.past.index.Mark().Size
@@ -187,7 +188,7 @@ func (s *state) restore(snap *snapshot, size uint64) error {
 	}
 	maps.Copy(s.madeUp, snap.MadeUp)
 	maps.Copy(s.removed, snap.Removed)
-	s.total, s.newestRun, s.housekeeping, s.tokens = snap.Total, snap.NewestRun, snap.Housekeeping, snap.Tokens
+	s.total, s.newestRun, s.housekeeping, s.tokens, s.runners = snap.Total, snap.NewestRun, snap.Housekeeping, snap.Tokens, snap.Runners
 	s.lastSubject = snap.LastSubject
 	for i := range runs {
 		r := &runs[i]

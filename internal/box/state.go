@@ -35,6 +35,7 @@ type state struct {
 	added         map[keyOfKind]string                  // key of the request that added a subject -> the subject
 	housekeeping  work.Chain                            // of the events about the archive itself
 	tokens        access.Tokens                         // that clients have
+	runners       access.Runners                        // that are invited or have joined
 	used          map[string]time.Time                  // when a token was last used, by its id; since the box started
 	removed       map[ledger.Hash]uint64                // blobs that were removed -> the sequence of the last event that says so; older ones are in the index
 	newestRun     string                                // the subject of the run that was started last
@@ -59,26 +60,31 @@ func newState() *state {
 	}
 }
 
-// fold takes the event of the next sequence.
-func (s *state) fold(seq uint64, stored []byte) error {
+// fold takes the event of the next sequence, and returns it.
+func (s *state) fold(seq uint64, stored []byte) (ledger.Event, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if seq != s.folded+1 {
-		return fmt.Errorf("event %d comes after event %d", seq, s.folded)
+		return ledger.Event{}, fmt.Errorf("event %d comes after event %d", seq, s.folded)
 	}
-	if err := s.take(seq, stored); err != nil {
-		return fmt.Errorf("event %d: %w", seq, err)
+	e, err := s.take(seq, stored)
+	if err != nil {
+		return ledger.Event{}, fmt.Errorf("event %d: %w", seq, err)
 	}
 	s.folded = seq
-	return nil
+	return e, nil
 }
 
-// take folds an event. The caller holds the lock.
-func (s *state) take(seq uint64, stored []byte) error {
+// take folds an event, and returns it. The caller holds the lock.
+func (s *state) take(seq uint64, stored []byte) (ledger.Event, error) {
 	e, err := ledger.Decode(stored)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.foldEvent(seq, e, stored)
 	}
+	return e, err
+}
+
+func (s *state) foldEvent(seq uint64, e ledger.Event, stored []byte) (err error) {
 	if !knownTypes[e.Type] {
 		return &NewerError{e.Type}
 	}
@@ -87,6 +93,9 @@ func (s *state) take(seq uint64, stored []byte) error {
 	}
 	if e.Subject == tokens {
 		return s.foldTokens(seq, e, stored)
+	}
+	if e.Subject == runners {
+		return s.foldRunners(seq, e, stored)
 	}
 	if e.ItemSeq > 1 && !s.has(e.Subject) {
 		if err := s.recall(e.Subject, seq); err != nil {
@@ -212,6 +221,9 @@ func (s *state) last(subject string) (uint64, error) {
 	}
 	if subject == tokens {
 		return s.tokens.Seq, nil
+	}
+	if subject == runners {
+		return s.runners.Seq, nil
 	}
 	if i := s.items[subject]; i != nil {
 		return i.Seq, nil

@@ -24,8 +24,10 @@ func TestTokenMutants(t *testing.T) {
 		{By: "TestSessionTokens$", Mutant: mutant.Mutant{Name: "a person has a session's token", File: "tokens.go",
 			Old: " && p.Agent != work.PersonAgent {", New: " {"}},
 		{By: "TestClaimAsOperator$", Mutant: mutant.Mutant{Name: "an agent claims as the operator", File: "requests.go",
-			Old: "if work.ByOperator(strings.ToLower(q.Actor)) {", New: "if strings.ToLower(q.Actor) == \"\" {"}},
+			Old: "work.ByOperator(actor) || ", New: ""}},
+		{By: "TestClaimAsOperator$", Mutant: mutant.Mutant{Name: "an agent claims as a runner", File: "requests.go",
+			Old: " || strings.HasPrefix(actor, work.RunnerPrefix) {", New: " {"}},
 		{By: "TestClaimAsOperator$", Mutant: mutant.Mutant{Name: "an agent claims as the Operator", File: "requests.go",
-			Old: "if work.ByOperator(strings.ToLower(q.Actor)) {", New: "if work.ByOperator(strings.Clone(q.Actor)) {"}},
+			Old: "actor := strings.ToLower(q.Actor)", New: "actor := strings.Clone(q.Actor)"}},
 	})
 }

@@ -153,7 +153,7 @@ func TestClaimAsOperator(t *testing.T) {
 	t.Parallel()
 	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
-	for _, actor := range []string{work.OperatorActor, "client:ci", "client:", "Operator", "CLIENT:ci"} {
+	for _, actor := range []string{work.OperatorActor, "client:ci", "client:", "Operator", "CLIENT:ci", "runner:gpu1", "Runner:gpu1"} {
 		if _, err := b.Claim(t.Context(), api.Claim{Actor: actor}, ""); !errors.Is(err, errOperators) || Problem(err).Code != api.CodeInvalid {
 			t.Errorf("%s claims: %v", actor, err)
 		}

@@ -163,7 +163,7 @@ func madeFake(dir string, tasks, questions int, said string) *fake {
 	}
 	for i := range tasks {
 		name := fmt.Sprintf("T-%d", i+1)
-		task := api.Task{ID: name, Work: "R1." + name, Title: "do it" + said, Phase: agentsig.PhaseImplementation, Since: at, Waits: said, NoChange: said}
+		task := api.Task{ID: name, Work: "R1." + name, Title: "do it" + said, Phase: agentsig.PhaseImplementation, Since: at, Waits: api.Waiting{Text: said}, NoChange: said}
 		if i == 0 {
 			task.Agent = &api.Agent{Session: "S", Role: agentsig.RoleDeveloper, Name: "claude" + said, Task: name, StartedAt: at, QuietFrom: time.Now(), Says: "I work" + said}
 		} else {

@@ -36,6 +36,7 @@ type asking struct {
 
 func (a *app) askCommand() *cobra.Command {
 	var q asking
+	var list int
 	cmd := &cobra.Command{
 		Use:   "ask [flags] [--continue [ID]] [QUESTION]",
 		Short: "Ask a model, with tools; a behaviour tree owns the loop",
@@ -60,7 +61,8 @@ or of one that is opened for the question (see --dir). With --continue the model
 asked and answered before: in the conversation that the latest question belongs to, or in that of
 the question ID (Q-00001; the last line of ask names it). It gets the latest part if that is long,
 and both of you are told so. What tools have given is not part of it. --user and --project are
-recorded with a question, and what it continues has to have the same.
+recorded with a question, and what it continues has to have the same. With --list nothing is asked:
+it lists the latest 20 questions, or with --list=100 so many; ` + "`signalbox show ID`" + ` shows one with its answer.
 
 If the question is -, it is read from standard input. Without a question, at a terminal, you chat: each
 line is a question that goes on from the one before. Ctrl-C ends the answer that is being made, Ctrl-D the chat.
@@ -79,8 +81,12 @@ only in part, 2 for wrong usage, 130 if interrupted.`,
   signalbox ask --tools tools.json --trace "should I sell any of my silver?"
   signalbox ask --continue "and what would it mean in tax?"
   git diff | signalbox ask --continue Q-00007 -
+  signalbox ask --list
   signalbox ask`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("list") {
+				return a.listQuestions(cmd.Context(), list, args)
+			}
 			question, err := q.questionIn(args)
 			chat := errors.Is(err, errNoQuestion) && a.InTTY && a.OutTTY && !a.JSON
 			switch {
@@ -116,6 +122,8 @@ only in part, 2 for wrong usage, 130 if interrupted.`,
 	f.StringVar(&q.record, "record", "", "write the question's run to this new `FILE`, so that it can be gone on with (signalbox tree resume)")
 	f.StringVar(&q.continues, "continue", "", "go on from the question `ID`, or from the latest")
 	f.Lookup("continue").NoOptDefVal = api.LatestConversation
+	f.IntVar(&list, "list", 0, "ask nothing, and list the latest `NUMBER` of questions")
+	f.Lookup("list").NoOptDefVal = "20"
 	f.StringVar(&q.user, "user", "", "who asks: an `ID` that is recorded with the question")
 	f.StringVar(&q.project, "project", "", "what it is about: an `ID` that is recorded with the question")
 	q.liveFlags(f)
@@ -165,11 +173,10 @@ type asker struct {
 func (a *app) openAsker(ctx context.Context, q asking) (_ *asker, closeIt func(), err error) {
 	// Who reads the answer may go away; what happened is recorded all the same.
 	signal.Ignore(syscall.SIGPIPE)
-	v := &askView{app: a, text: a.Out, tracing: q.trace, stop: func() {}}
-	if a.OutTTY {
-		v.inert = &inertText{to: a.Out}
-		v.text = v.inert
+	if _, err := box.Dir(a.dir).Verifier(); q.continues != "" && errors.Is(err, box.ErrNoDir) {
+		return nil, nil, fmt.Errorf("there is nothing to go on from: no box is in %s. `signalbox ask` without --continue makes one", safetext.Escape(a.dir))
 	}
+	v := &askView{app: a, text: &inertText{to: a.Out}, tracing: q.trace, stop: func() {}}
 	settings, err := a.oracleSettings(ctx, q)
 	if err != nil {
 		return nil, nil, err

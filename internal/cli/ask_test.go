@@ -145,14 +145,14 @@ says:
 		recording       []byte
 		replays, remark string
 	}{
-		"whole": {whole, "SUCCESS", ""},
+		"whole": {whole, "SUCCESS\n\nanswered:\n  Hello!\n", ""},
 		"torn":  {whole[:cut+10], "tick 1 at 0s", "the recording ends here"},
 	} {
 		if err := os.WriteFile("q.rec", c.recording, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		code, out, errs := run(t, nothing, "tree", "replay", "q.rec")
-		if code != 0 || !strings.Contains(out, c.replays) || !strings.Contains(errs, c.remark) {
+		if code != 0 || !strings.HasPrefix(out, "asked:\n  hello\n\ntick 1") || !strings.Contains(out, c.replays) || !strings.Contains(errs, c.remark) {
 			t.Errorf("%s: replay: exit %d\n%s\n%s", what, code, out, errs)
 		}
 		code, out, errs = run(t, nothing, "tree", "resume", "q.rec")
@@ -165,6 +165,17 @@ says:
 	}
 	if again := len(model.Requests()); again != asked {
 		t.Errorf("the model was asked %d times, and %d before", again, asked)
+	}
+	if code, out, _ := run(t, nothing, "tree", "replay", "q.rec", "--json"); code != 0 || !strings.Contains(out, `"text":"Hello!"`) {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if err := os.WriteFile("main.go", []byte("package main\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"tree", "resume", "main.go"}, {"tree", "replay", "main.go"}} {
+		if code, _, errs := run(t, nothing, args...); code != 1 || errs != "signalbox: main.go: this is no recording of a tree's run\n" {
+			t.Errorf("%v: exit %d\n%s", args, code, errs)
+		}
 	}
 	damaged := bytes.Replace(whole, []byte("Hello"), []byte("Hullo"), 1)
 	if err := os.WriteFile("q.rec", damaged, 0o600); err != nil {

@@ -14,6 +14,10 @@ import (
 
 const chatPrompt = "> "
 
+// terminalLine is the longest line that Linux hands on from a terminal, in bytes: of a longer one it drops
+// the rest without a word.
+const terminalLine = 4095
+
 // chat answers the questions that are typed, each of which goes on from the one before.
 func (a *app) chat(ctx context.Context, q asking) error {
 	x, closeIt, err := a.openAsker(ctx, q)
@@ -42,6 +46,9 @@ func (a *app) chat(ctx context.Context, q asking) error {
 			continue
 		case err != nil:
 			return err
+		case len(question) == terminalLine:
+			a.remark(command.Yellow, fmt.Sprintf("That has %d bytes, which is all that a terminal takes of a line: its end may be missing, so it is not asked. `signalbox ask --continue -` reads what is longer from standard input.", terminalLine))
+			continue
 		case oracle.CheckQuestion(question) != nil: // it is blank: a line is short enough, and text
 			continue
 		}

@@ -60,6 +60,10 @@ func TestChat(t *testing.T) {
 	c.enter(strings.Repeat("a", 64<<10+1))
 	c.await("longer than the 64 KiB of a question")
 	c.await("> ")
+	c.enter(strings.Repeat("a", 4095))
+	c.await("4095 bytes, which is all that a terminal takes of a line")
+	c.await("`signalbox ask --continue -`")
+	c.await("> ")
 	c.enter("which is longer?")
 	c.await("The parser.\n")
 	c.await("Q-00003 in the ledger\n> ")
@@ -103,7 +107,7 @@ func TestChatEnds(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"--continue", "Q-00009"}, 1, "no such conversation: Q-00009"},
+		{[]string{"--continue", "Q-00009"}, 1, "no such question: Q-00009"},
 		{[]string{"--continue", "Q-00001", "--user", "ben"}, 1, "Q-00001 can't be continued"},
 		{[]string{"--record", "q.rec"}, 2, "a recording is of one question"},
 		{[]string{"--json"}, 2, "ask takes a question"},

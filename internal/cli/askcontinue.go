@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // questionID is how the ledger names questions.
@@ -17,11 +18,24 @@ var questionID = regexp.MustCompile(`^Q-[0-9]{5,}$`)
 
 var errNoQuestion = errors.New("ask takes a question: put it in quotes, or give - and it is read from standard input. At a terminal, without --json, ask alone is a chat")
 
+// nearlyQuestionID is what is meant as one.
+var nearlyQuestionID = regexp.MustCompile(`(?i)^q-?[0-9]+$`)
+
 // questionIn returns the question in the arguments. Before it may stand the name of the one to go on
 // from, if --continue has no value of its own.
 func (q *asking) questionIn(args []string) (string, error) {
 	if q.continues == api.LatestConversation && len(args) > 0 && questionID.MatchString(args[0]) {
 		q.continues, args = args[0], args[1:]
+	}
+	meant := q.continues // the name, if it is none
+	switch {
+	case q.continues == api.LatestConversation && (len(args) == 2 || len(args) > 0 && nearlyQuestionID.MatchString(args[0])):
+		meant = args[0]
+	case q.continues == api.LatestConversation:
+		meant = ""
+	}
+	if meant != "" && !questionID.MatchString(meant) {
+		return "", fmt.Errorf("%s is no question's ID: one looks like Q-00001, and `signalbox ask --list` lists them. A question of several words is put in quotes", safetext.Escape(meant))
 	}
 	switch len(args) {
 	case 0:

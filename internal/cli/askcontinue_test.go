@@ -57,10 +57,13 @@ says:
 			t.Errorf("%q: exit %d\n%s", args, code, errs)
 		}
 	}
-	fails(1, "nothing was asked yet", "--continue", "and the printer?")
+	fails(1, "there is nothing to go on from: no box is in .signalbox. `signalbox ask` without --continue makes one", "--continue", "and the printer?")
+	if _, err := os.Stat(".signalbox"); err == nil {
+		t.Error("a question that can't be asked leaves a box")
+	}
 	answers("It is in a.go.", "--user", "ann", "--project", "silver", "where is the parser?")
 	fails(1, "Q-00001 can't be continued: it is another user's, or of another project. Ask with --user ann and with --project silver", "--continue", "and the printer?")
-	fails(1, "no such conversation: Q-00009", "--continue", "Q-00009", "and the printer?")
+	fails(1, "no such question: Q-00009", "--continue", "Q-00009", "and the printer?")
 	answers("It is in b.go.", "--user", "ann", "--project", "silver", "--continue", "and the printer?")
 	in = "which is longer?\n"
 	answers("The printer.", "--user", "ann", "--project", "silver", "--continue", "--record", "q.rec", "-")
@@ -88,16 +91,33 @@ says:
 		t.Errorf("resumed, the model was asked %+v", again[asked:])
 	}
 	_, out, _ := run(t, command.Env{In: strings.NewReader("")}, "events", "--json")
+	for args, want := range map[string]string{
+		"--list":   "QUESTION  OUTCOME   CONTINUES  ASKED\nQ-00001   answered  -          where is the parser?\nQ-00002   answered  Q-00001    and the printer?\nQ-00003   answered  Q-00002    which is longer?\n",
+		"--list=1": "QUESTION  OUTCOME   CONTINUES  ASKED\nQ-00007   answered  Q-00002    which is longer?\n",
+	} {
+		if code, list, errs := ask(args); code != 0 || !strings.HasPrefix(list, want) {
+			t.Errorf("%s: exit %d\n%s\n%s", args, code, list, errs)
+		}
+	}
+	if code, list, errs := ask("--list", "--json"); code != 0 || strings.Count(list, `"question":`) != 7 {
+		t.Errorf("exit %d\n%s\n%s", code, list, errs)
+	}
 	for _, want := range []string{`"user_id":"ann","project_id":"silver"`, `"continues":"Q-00001"`, `"continues":"Q-00002"`, `"text":"It is in b.go."`} {
 		if !strings.Contains(strings.ReplaceAll(out, `": `, `":`), want) {
 			t.Errorf("the events lack %s:\n%s", want, out)
 		}
 	}
 	fails(2, "ask takes a question", "--continue", "Q-00001")
-	fails(2, "ask takes one question", "--continue", "why", "Q-00001")
+	fails(2, "why is no question's ID: one looks like Q-00001", "--continue", "why", "Q-00001")
+	fails(2, "q-00001 is no question's ID", "--continue", "q-00001", "why")
+	fails(2, "Q-1 is no question's ID", "--continue", "Q-1")
+	fails(2, "Q-1 is no question's ID", "--continue=Q-1", "why")
+	fails(2, "ask takes one question", "--continue", "where", "is", "it?")
+	fails(2, "--list goes without a question", "--list", "5")
+	fails(2, "--list=0: give the number", "--list=0")
 	fails(2, "ask takes one question", "Q-00001", "why")
 	in = strings.Repeat("a", oracle.MaxQuestion+1)
-	fails(2, "the question has 64 KiB", "-")
+	fails(2, "the question has more than 64 KiB: put what is long", "-")
 	in = " \n"
 	fails(2, "the question is empty", "-")
 	in = "\xff"

@@ -18,8 +18,7 @@ import (
 // askView shows what happens while a question is answered.
 type askView struct {
 	*app
-	text    io.Writer  // where the answer goes
-	inert   *inertText // it, on a terminal
+	text    *inertText // where the answer goes, which may be shown on a terminal later
 	written bool       // something of the answer is on the present line
 	blank   int        // line ends of the answer that are held back
 	trouble string     // the last error that was shown
@@ -103,9 +102,7 @@ func (v *askView) chunk(c oracle.Chunk) {
 		}
 		v.line(command.Yellow, safetext.Escape(text))
 	case oracle.Error:
-		if c.Text != v.trouble { // an attempt that failed like the one before it
-			v.line(command.Red, safetext.Escape(c.Text))
-		}
+		v.line(command.Red, safetext.Escape(c.Text))
 		v.trouble = c.Text
 	case oracle.Sources:
 		v.line(command.Faint, "sources: "+shorten(c.Sources))
@@ -154,33 +151,39 @@ func (v *askView) trace(text []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.freshLine()
-	fmt.Fprint(v.Err, v.Paint(command.Faint, safetext.EscapeLines(string(text))))
+	fmt.Fprint(v.Err, v.PaintErr(command.Faint, safetext.EscapeLines(string(text))))
 }
 
-// freshLine ends a line of the answer that is not at its end.
+// freshLine ends a line of the answer that is not at its end. What goes through another program (tee)
+// to the terminal of the remarks comes later than they do, and so does its line's end.
 func (v *askView) freshLine() {
 	if v.written {
 		v.write("\n")
+		if v.ErrTTY && !v.OutTTY {
+			fmt.Fprintln(v.Err)
+		}
 	}
 	v.written, v.blank = false, 0
 }
 
 // remark writes a line to standard error.
-func (a *app) remark(colour, text string) { fmt.Fprintln(a.Err, a.Paint(colour, text)) }
+func (a *app) remark(colour, text string) { fmt.Fprintln(a.Err, a.PaintErr(colour, text)) }
 
 // end says what it took.
 func (v *askView) end(a oracle.Answer) {
 	if v.JSON {
 		return
 	}
-	if v.inert != nil {
-		v.note(v.inert.Close())
-	}
+	v.note(v.text.Close())
 	v.freshLine()
 	outcome := string(a.Outcome)
 	if a.Unsignalled {
 		outcome += ", unsignalled,"
 	}
+	calls := count(a.ToolCalls, "tool call")
+	if a.Refused > 0 {
+		calls += fmt.Sprintf(" (%d refused)", a.Refused)
+	}
 	v.remark(command.Faint, fmt.Sprintf("%s in %s, %s, %d tokens in and %d out; %s",
-		outcome, count(a.Turns, "turn"), count(a.ToolCalls, "tool call"), a.TokensIn, a.TokensOut, v.book.inLedger()))
+		outcome, count(a.Turns, "turn"), calls, a.TokensIn, a.TokensOut, v.book.inLedger()))
 }

@@ -45,7 +45,7 @@ ratio, p50_ms, p99_ms, items, clients and signals.`,
 			}
 			defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
 			collect(true) // as the box does: the log alone runs in this process
-			o.Progress = func(what string) { fmt.Fprintln(a.Err, a.Paint(command.Faint, what)) }
+			o.Progress = func(what string) { fmt.Fprintln(a.Err, a.PaintErr(command.Faint, what)) }
 			r, err := bench.Run(cmd.Context(), o)
 			if err != nil {
 				return err

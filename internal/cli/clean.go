@@ -114,7 +114,7 @@ func (a *app) sayCleaned(c api.Cleaned) error {
 		if l.Error != "" {
 			failed = true
 			if !a.JSON {
-				fmt.Fprintf(a.Err, "%s: %s could not be removed: %s\n", a.Paint(command.Red, "error"), safetext.Escape(aboutLeft(l)), l.Error)
+				fmt.Fprintf(a.Err, "%s: %s could not be removed: %s\n", a.PaintErr(command.Red, "error"), safetext.Escape(aboutLeft(l)), l.Error)
 			}
 		}
 	}

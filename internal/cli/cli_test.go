@@ -17,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/cli"
 	"github.com/signalbox-dev/signalbox/internal/command"
@@ -42,8 +43,17 @@ func (m sideBySide) Run() int {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
+	dir, err := os.MkdirTemp("", "signalbox-cli-")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // it is in the way of nobody
+	installed = dir
 	return m.M.Run()
 }
+
+// installed is where the documents' tests install the programs: what one of them has linked is not linked again.
+var installed string
 
 // TestScripts runs the command line as a user would; the scripts are the manual.
 func TestScripts(t *testing.T) {
@@ -53,6 +63,7 @@ func TestScripts(t *testing.T) {
 			"session":     setSession,
 			"setenv":      setEnv,
 			"listens":     awaitBox,
+			"present":     awaitRunner,
 			"gatetoken":   setGateToken,
 			"settoken":    setToken,
 			"cmpevents":   compareEvents,
@@ -68,6 +79,27 @@ func sandboxed(kind string) (bool, error) {
 		return false, fmt.Errorf("what is %q?", kind)
 	}
 	return sandbox.Available(sandbox.Kind(kind)) == nil, nil
+}
+
+// awaitRunner waits until the box in .signalbox is in contact with a runner.
+func awaitRunner(ts *testscript.TestScript, _ bool, args []string) {
+	dir := box.Dir(ts.MkAbs(".signalbox"))
+	for late := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		at, err := dir.Address()
+		ts.Check(err)
+		token, err := dir.APIToken()
+		ts.Check(err)
+		c := api.NewClient(at, token)
+		all, err := c.Runners(context.Background())
+		c.Close()
+		ts.Check(err)
+		if slices.ContainsFunc(all, func(r api.Runner) bool { return r.Name == args[0] && r.State == api.RunnerPresent && len(r.Agents) > 0 }) {
+			return
+		}
+		if time.Now().After(late) {
+			ts.Fatalf("%s is not present: %+v", args[0], all)
+		}
+	}
 }
 
 // awaitBox waits until a box listens, in .signalbox or in the directory that is named. Commands wait a second for

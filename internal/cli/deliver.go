@@ -94,7 +94,7 @@ at the end.`,
 			if dry {
 				return a.dryRun(cmd.Context(), c, q)
 			}
-			return a.deliver(cmd.Context(), c, q, wait)
+			return a.deliver(cmd.Context(), c, func() (config.Config, error) { return a.settings(configFile) }, q, wait)
 		},
 	}
 	cmd.Flags().StringVar(&configFile, "config", "", "the `FILE` with the settings (default: signalbox.yaml beside the box, if it is there)")
@@ -173,8 +173,8 @@ const openPatience = 30 * time.Second
 const errQuestions = command.Exit(command.ExitUsage)
 
 // deliver brings a plan on its way and shows it. If another process was the box and
-// ends, it takes over.
-func (a *app) deliver(ctx context.Context, c config.Config, q api.StartRun, wait bool) error {
+// ends, it takes over, by the settings as they are then: who ends a box often does so to change them.
+func (a *app) deliver(ctx context.Context, c config.Config, settings func() (config.Config, error), q api.StartRun, wait bool) error {
 	if err := a.rehearse(ctx, c, q); err != nil {
 		return err
 	}
@@ -189,6 +189,9 @@ func (a *app) deliver(ctx context.Context, c config.Config, q api.StartRun, wait
 		own, err := a.ownBox(ctx, c)
 		if err != nil {
 			return err
+		}
+		if own != nil && tries > 0 && !a.JSON {
+			fmt.Fprintf(a.Err, "the box has stopped: this run is the box now, by the settings as they are in %s\n", config.File)
 		}
 		seen, err := a.deliverBy(ctx, own, c, q, last.ID, wait)
 		if seen.ID != "" {
@@ -210,6 +213,9 @@ func (a *app) deliver(ctx context.Context, c config.Config, q api.StartRun, wait
 			return errQuiet
 		case own == nil && tries < takeOver && (api.Missing(err) || errors.Is(err, api.ErrNoBox) && last.ID != ""):
 			pause(ctx, takeOverPause)
+			if c, err = settings(); err != nil {
+				return err
+			}
 			continue
 		case err != nil && !errors.Is(err, errQuestions):
 			return err
@@ -339,14 +345,14 @@ func (a *app) begin(ctx context.Context, client *api.Client, c config.Config, q 
 			return api.Run{}, false, err
 		}
 		if before != "" {
-			fmt.Fprintf(a.Err, "%s: %s delivered this plan; this is another run of all of it\n", a.Paint(command.Yellow, "note"), before)
+			fmt.Fprintf(a.Err, "%s: %s delivered this plan; this is another run of all of it\n", a.PaintErr(command.Yellow, "note"), before)
 		}
 		r, err := client.Deliver(ctx, q)
 		for _, other := range live {
 			known = known || other.ID == r.ID
 			if over := other.State == api.RunEnding && other.Agents == 0; err == nil && other.ID != r.ID && !over {
 				fmt.Fprintf(a.Err, "%s: %s (%s) has not ended, and goes on beside it; `signalbox cancel --run %s` ends it\n",
-					a.Paint(command.Yellow, "note"), other.ID, safetext.Escape(other.Title), other.ID)
+					a.PaintErr(command.Yellow, "note"), other.ID, safetext.Escape(other.Title), other.ID)
 			}
 		}
 		return r, known, err
@@ -360,7 +366,7 @@ func (a *app) begin(ctx context.Context, client *api.Client, c config.Config, q 
 // noteDirty says that agents do not see what is not committed.
 func (a *app) noteDirty(ctx context.Context) {
 	if n, err := a.uncommitted(ctx); err == nil && n > 0 && !a.JSON {
-		fmt.Fprintf(a.Err, "%s: %s not committed; agents start from the last commit\n", a.Paint(command.Yellow, "note"), count(n, "change"))
+		fmt.Fprintf(a.Err, "%s: %s not committed; agents start from the last commit\n", a.PaintErr(command.Yellow, "note"), count(n, "change"))
 	}
 }
 
@@ -369,7 +375,7 @@ func (a *app) noteDirty(ctx context.Context) {
 func (a *app) noteUnprotected(r api.Run) {
 	if len(r.Unprotected) > 0 {
 		fmt.Fprintf(a.Err, "%s: not protected: %s; `signalbox doctor` says what to do\n",
-			a.Paint(command.Yellow, "note"), safetext.Escape(strings.Join(r.Unprotected, "; ")))
+			a.PaintErr(command.Yellow, "note"), safetext.Escape(strings.Join(r.Unprotected, "; ")))
 	}
 }
 

@@ -30,10 +30,12 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "See whether everything is there to deliver a plan",
 		Example: `  signalbox doctor
+  signalbox runner doctor   # on a runner's machine
   signalbox doctor --deep   # are the programs logged in? costs a few tokens`,
 		Long: `Doctor looks at what a delivery needs: git and the checkout, the settings, the agents'
 programs and their versions, what each role may do, whether what critic and auditor run
-could speak for them, the sandboxes, room on the disk, the box.
+could speak for them, the sandboxes, room on the disk, the box; and at its runners, if it runs: which are
+there, why one gets no work, and for which role there is no machine.
 It changes nothing. Exit code 1 if something is missing.
 
 With --deep it asks each agent that plays a role for one word, as a run would start it: with its
@@ -127,14 +129,30 @@ func (a *app) diagnose(ctx context.Context) []command.Finding {
 	} else {
 		a.diagnoseCheckout(ctx, repo, say)
 	}
+	runners := a.runnersNow(ctx)
 	c, err := a.settings("")
 	if err != nil {
 		say("settings", command.Missing, "%v", err)
 	} else {
-		a.diagnoseSettings(ctx, c, say)
+		a.diagnoseSettings(ctx, c, runners, say)
 	}
 	a.diagnoseDisks(c.Archive, say)
 	a.diagnoseBox(ctx, say)
+	if err == nil && runners != nil {
+		diagnoseRunners(runners, c, runner.Home(c), say)
+	}
+	return all
+}
+
+// runnersNow are the runners of the box as it knows them; none if it does not run, or does not answer, which is said elsewhere.
+func (a *app) runnersNow(ctx context.Context) []api.Runner {
+	if !a.running() {
+		return nil
+	}
+	all, err := ask(ctx, a, a.token, func(c *api.Client) ([]api.Runner, error) { return c.Runners(ctx) })
+	if err != nil {
+		return nil
+	}
 	return all
 }
 
@@ -186,7 +204,7 @@ func (a *app) diagnoseCheckout(ctx context.Context, repo *worktree.Repo, say fun
 	}
 }
 
-func (a *app) diagnoseSettings(ctx context.Context, c config.Config, say func(name, state, format string, args ...any)) {
+func (a *app) diagnoseSettings(ctx context.Context, c config.Config, runners []api.Runner, say func(name, state, format string, args ...any)) {
 	if len(c.Agents) == 0 {
 		say("settings", command.Missing, "there are no agents: name some in %s (`signalbox init` writes one)", filepath.Join(a.home, config.File))
 		return
@@ -195,7 +213,7 @@ func (a *app) diagnoseSettings(ctx context.Context, c config.Config, say func(na
 	if len(c.Checks) == 0 {
 		say("checks", command.Warning, "the gate runs nothing: add checks to %s, or a Verification section to the plan", config.File)
 	}
-	diagnoseAgents(ctx, c, say)
+	diagnoseAgents(ctx, c, runners, say)
 	for _, role := range agentsig.Roles() {
 		state, text := command.Fine, played(c, role)
 		if c.Role(role).Agent == config.Person {
@@ -243,9 +261,19 @@ func adviseSandbox(c config.Config, say func(name, state, format string, args ..
 		kind, kind, config.File)
 }
 
+// whoHas are the names of the runners that have an agent's program.
+func whoHas(agent string, runners []api.Runner) (names []string) {
+	for _, r := range runners {
+		if r.State != api.RunnerLost && slices.Contains(r.Agents, agent) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
 // diagnoseAgents examines those that play a role, all at once: some take seconds to
-// tell their version.
-func diagnoseAgents(ctx context.Context, c config.Config, say func(name, state, format string, args ...any)) {
+// tell their version. What is not here can be on a runner.
+func diagnoseAgents(ctx context.Context, c config.Config, runners []api.Runner, say func(name, state, format string, args ...any)) {
 	var names []string
 	for _, role := range agentsig.Roles() {
 		if name := c.Role(role).Agent; name != config.Person {
@@ -262,7 +290,11 @@ func diagnoseAgents(ctx context.Context, c config.Config, say func(name, state, 
 	all.Wait()
 	for i, name := range names {
 		if errs[i] != nil {
-			say("agent", command.Missing, "%s: %v", name, errs[i])
+			state, elsewhere := command.Missing, ""
+			if there := whoHas(name, runners); len(there) > 0 {
+				state, elsewhere = command.Warning, "\nit is at "+strings.Join(there, ", ")
+			}
+			say("agent", state, "%s: %v%s", name, errs[i], elsewhere)
 			continue
 		}
 		p, state := programs[i], command.Fine

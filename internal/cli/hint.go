@@ -6,7 +6,10 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/enrolment"
+	"github.com/signalbox-dev/signalbox/internal/pin"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
@@ -25,10 +28,16 @@ var hints = []struct {
 	{delivery.ErrNoReview, "`signalbox inbox` lists what waits for you, and `signalbox status` what each task waits for."},
 	{delivery.ErrNotTaken, "`signalbox take TASK` takes it."},
 	{box.ErrByHand, "Whoever works on it claims it (`signalbox claim --work ID`) and hands in what they say (`signalbox emit`)."},
+	{conversation.ErrNoConversation, "`signalbox ask --list` lists the questions that were asked, and `signalbox work list` the work items."},
 	{delivery.ErrNoQuestion, "`signalbox inbox` lists the questions that are open."},
 	{delivery.ErrAnswered, "`signalbox inbox` lists the questions that are open; `signalbox tell` says more to the agent on a task."},
+	{pin.ErrOtherBox, "Is that the box's address? Have the runner invited again there, if need be with another one (`signalbox runner invite --address`). If the box has a new key on purpose, a runner that had joined before joins anew in another directory (--dir)."},
+	{enrolment.ErrNotReached, notReached},
 	{box.ErrLocked, "Use the box that runs (`signalbox status` shows it), or stop it first: Ctrl-C where it was started."},
 }
+
+// notReached is what a person can do whose runner finds no box.
+const notReached = "Is it running, and does it listen there (`signalbox up --listen`)? Is there a firewall between? If its address is another one, have the runner invited with that (`signalbox runner invite --address`)."
 
 // hint is what a person can do next about an error; nothing if the error says it, or nobody knows.
 func hint(err error) string {

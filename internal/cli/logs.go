@@ -32,7 +32,7 @@ T-2 is the latest run's, R1.T-2 that of another one. Of a run, such as R1, it pr
 the checks said on what the work starts from, and the agents that work for no task: remediation, health audits, experts.
 
 With --json each is an object on a line of its own, with session, role (gate or baseline for checks, event for what
-happened), agent, transcript (the file), text, time, who, and event (its type in the ledger). What one said, in pieces and
+happened), agent, runner (that it is on), transcript (the file), text, time, who, and event (its type in the ledger). What one said, in pieces and
 when it is long, is in several objects.
 
 Transcripts lie in the box's directory, under sessions/, and what the gate printed under
@@ -209,11 +209,14 @@ func (l *logs) hear(ctx context.Context) error {
 // followPause is how often files are looked at that somebody watches.
 const followPause = 200 * time.Millisecond
 
-// heading is what a session, or a run of checks, begins with.
-func heading(role, agent, session string, at time.Time) string {
+// heading is what a session, or a run of checks, begins with: a session that is not at home on which machine it is.
+func heading(role, agent, session, runner string, at time.Time) string {
 	text := "== " + safetext.Escape(role)
 	if session != "" {
 		text = fmt.Sprintf("%s (%s), %s", text, safetext.Escape(agent), safetext.Escape(session))
+	}
+	if runner != "" {
+		text += " on " + safetext.Escape(runner)
 	}
 	if !at.IsZero() {
 		text += ", " + stamp(at)

@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -322,6 +323,20 @@ func TestByVoice(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q; want %s", name, got, c.want)
+		}
+	}
+}
+
+// A session's heading names the machine that it is on, unless that is the box's own.
+func TestHeadingsNameRunners(t *testing.T) {
+	l := &logs{granted: map[string]speech{}}
+	for payload, want := range map[string]string{
+		`{"role":"developer","agent":"codex","runner":"gpu1"}`: "== developer (codex), S-1.1 on gpu1, ",
+		`{"role":"developer","agent":"codex"}`:                 "== developer (codex), S-1.1, ",
+	} {
+		got := l.event(ledger.Event{Type: work.LeaseGranted, Session: "S-1.1", Payload: []byte(payload), Time: time.Unix(1, 0)})
+		if !strings.HasPrefix(got.heading, want) || l.granted["S-1.1"].Runner != got.Runner {
+			t.Errorf("%q, %+v", got.heading, l.granted)
 		}
 	}
 }

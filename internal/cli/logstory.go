@@ -103,19 +103,19 @@ func whoOf(e ledger.Event) string {
 	return whoBox
 }
 
-// started returns who was started by an event, if somebody was.
-func started(e ledger.Event) (role, agent string, ok bool) {
+// started returns who was started by an event, and on which runner, if somebody was.
+func started(e ledger.Event) (role, agent, runner string, ok bool) {
 	switch e.Type {
 	case work.LeaseGranted, work.ReviewStarted, work.WorkTaken:
 		var p work.Granted
 		_ = json.Unmarshal(e.Payload, &p) // of one that can't be read nothing is known
-		return cmp.Or(string(p.Role), "somebody"), cmp.Or(p.Agent, e.Actor), true
+		return cmp.Or(string(p.Role), "somebody"), cmp.Or(p.Agent, e.Actor), p.Runner, true
 	case delivery.SessionGranted:
 		var p delivery.Granted
 		_ = json.Unmarshal(e.Payload, &p)
-		return string(p.Role), p.Agent, true
+		return string(p.Role), p.Agent, p.Runner, true
 	}
-	return "", "", false
+	return "", "", "", false
 }
 
 // textOf says what happened by an event. Of what people and agents asked and answered, and of what kept work from being

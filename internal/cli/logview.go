@@ -29,6 +29,7 @@ type speech struct {
 	Session    string    `json:"session"`
 	Role       string    `json:"role"`
 	Agent      string    `json:"agent,omitempty"`
+	Runner     string    `json:"runner,omitempty"` // that its session is on; empty for the box's own machine
 	Transcript string    `json:"transcript"`
 	Text       string    `json:"text"`
 	Time       time.Time `json:"time,omitzero"`
@@ -109,10 +110,10 @@ func (l *logs) fresh() ([]entry, error) {
 // event is what happened.
 func (l *logs) event(e ledger.Event) entry {
 	out := entry{speech: speech{Session: e.Session, Role: roleEvent, Text: l.about.textOf(e), Time: e.Time, Who: whoOf(e), Event: e.Type}}
-	if role, agent, ok := started(e); ok {
-		l.granted[e.Session] = speech{Role: role, Agent: agent, Time: e.Time}
-		out.Agent = agent
-		out.heading = heading(role, agent, e.Session, e.Time)
+	if role, agent, runner, ok := started(e); ok {
+		l.granted[e.Session] = speech{Role: role, Agent: agent, Runner: runner, Time: e.Time}
+		out.Agent, out.Runner = agent, runner
+		out.heading = heading(role, agent, e.Session, runner, e.Time)
 	}
 	var p delivery.Ended
 	if e.Type == delivery.SessionEnded && json.Unmarshal(e.Payload, &p) == nil && p.Bytes == 0 && l.complained(e.Session) {
@@ -230,7 +231,7 @@ func (l *logs) part(who speech) ([]entry, error) {
 	if who.Who == whoGate {
 		named = ""
 	}
-	return []entry{{who, heading(who.Role, who.Agent, named, who.Time), from, info.Size()}}, nil
+	return []entry{{who, heading(who.Role, who.Agent, named, who.Runner, who.Time), from, info.Size()}}, nil
 }
 
 // byVoice takes a part of a transcript apart by who said it, and when.

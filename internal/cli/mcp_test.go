@@ -488,8 +488,8 @@ func TestToolsUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--scope everything: it takes read, operate and answer, at least one": {"mcp", "--scope", "everything"},
 		"--scope metrics: it takes read, operate and answer":                  {"mcp", "--scope", "metrics"},
-		"a client's name has": {"mcp", "--name", "Ann B"},
-		"no box is running":   {"mcp", "--http"},
+		"a name has":        {"mcp", "--name", "Ann B"},
+		"no box is running": {"mcp", "--http"},
 	} {
 		out, err := signalbox(t, repo, args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) {

@@ -56,7 +56,7 @@ func look[T any](ctx context.Context, a *app, call func(*api.Client) (T, error))
 // absent says what to do if there is no box.
 func (a *app) absent(err error) error {
 	if errors.Is(err, box.ErrNoDir) {
-		return fmt.Errorf("there is no box in %s: `signalbox run PLAN` or `signalbox up` makes one", safetext.Escape(a.dir))
+		return fmt.Errorf("there is no box in %s: `signalbox run PLAN`, `signalbox ask` or `signalbox up` makes one", safetext.Escape(a.dir))
 	}
 	return err
 }

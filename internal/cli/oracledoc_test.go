@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,7 +14,7 @@ func TestOracleDoc(t *testing.T) {
 		t.Skip("installs the programs and does all that the page says; not with -short")
 	}
 	module, dir := clone(t)
-	sh := doctest.NewShell(t, filepath.Join(dir, "bin"))
+	sh := doctest.NewShell(t, installed)
 	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	var output string
 	ran, compared := 0, 0

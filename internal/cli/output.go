@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
-// inertText passes an agent's text on to a terminal, with everything escaped
-// that the terminal would act upon.
+// inertText passes an agent's text on to a terminal, or to what may be shown on one,
+// with everything escaped that the terminal would act upon.
 type inertText struct {
 	to      io.Writer
 	pending []byte // the beginning of a character, or a CR

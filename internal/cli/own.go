@@ -11,6 +11,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
@@ -52,21 +53,32 @@ func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
 		return nil, errors.Join(err, log.Close())
 	}
 	own.log = log
+	if why := own.service.Unreached(); why != "" {
+		fmt.Fprintf(a.Err, "%s: %s\n", a.PaintErr(command.Yellow, "note"), why)
+	}
 	return own, nil
 }
 
 // serve opens a box and lets it answer requests; nil if another is there to be asked.
 func (a *app) serve(ctx context.Context, c config.Config, o service.Options) (*ownBox, error) {
-	listener, err := httpapi.Listen(ctx, c.Listen)
+	var before uint16
+	if o.Box.Unlisted { // that one is for a moment, and nobody looks for it
+		c.Listen, _ = httpapi.Addresses(c.Listen, config.DefaultListen, c.TLS.Always)
+		c.TLS = config.TLS{}
+	} else {
+		before = box.Dir(a.dir).LastPort()
+	}
+	listener, secure, err := listen(ctx, c, before)
 	if err != nil {
 		return nil, err
 	}
+	o.Secure = secure
 	s, _, err := a.start(ctx, c, o)
 	if errors.Is(err, box.ErrLocked) && a.running() { // another came first
-		return nil, listener.Close()
+		return nil, errors.Join(listener.Close(), closeIf(secure))
 	}
 	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return nil, errors.Join(err, listener.Close(), closeIf(secure))
 	}
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	own := &ownBox{app: a, service: s, address: listener.Addr().String(), served: make(chan error, 1), cancel: cancel, limits: c.Limits}

@@ -93,7 +93,7 @@ func (a *app) planDraft(ctx context.Context, goal string, f draftFlags) error {
 	}
 	made, err := runner.Draft(ctx, runner.Drafting{Repo: c.Dir, Program: program, Config: c, Agent: f.agent, Goal: goal, Hidden: hidden})
 	for _, what := range made.Changed {
-		fmt.Fprintf(a.Err, "%s: your checkout was changed while the agent was at work: %s\n", a.Paint(command.Yellow, "note"), what)
+		fmt.Fprintf(a.Err, "%s: your checkout was changed while the agent was at work: %s\n", a.PaintErr(command.Yellow, "note"), what)
 	}
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (a *app) keepDraft(ctx context.Context, file string, made runner.Drafted) e
 		fmt.Fprintf(a.Err, "%s used %s\n", safetext.Escape(made.Agent), made.Usage.Words())
 	}
 	for _, c := range checks {
-		fmt.Fprintf(a.Err, "%s: the plan adds a check, which the gate would run: %s\n", a.Paint(command.Yellow, "note"), safetext.Escape(c))
+		fmt.Fprintf(a.Err, "%s: the plan adds a check, which the gate would run: %s\n", a.PaintErr(command.Yellow, "note"), safetext.Escape(c))
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (a *app) planIssues(ctx context.Context, q worktree.Issues, file string) er
 		return a.sayIssues(file, p, notes)
 	}
 	for _, note := range notes {
-		fmt.Fprintf(a.Err, "%s: %s\n", a.Paint(command.Yellow, "note"), note)
+		fmt.Fprintf(a.Err, "%s: %s\n", a.PaintErr(command.Yellow, "note"), note)
 	}
 	if file == "" {
 		_, err := io.WriteString(a.Out, p.Markdown())

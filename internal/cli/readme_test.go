@@ -19,8 +19,8 @@ func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs and does all that the page says; not with -short")
 	}
-	module, dir := clone(t)
-	sh := doctest.NewShell(t, filepath.Join(dir, "bin"))
+	module, _ := clone(t)
+	sh := doctest.NewShell(t, installed)
 	sh.Paste("cd '" + module + "'\n")
 	blocks := doctest.Blocks(t, "../../README.md")
 	if len(blocks) != 3 || blocks[0].Kind != "text" || blocks[1].Kind != "sh" || blocks[2].Kind != "sh" {
@@ -79,7 +79,7 @@ func TestPages(t *testing.T) {
 	} {
 		t.Run(page.name, func(t *testing.T) {
 			module, dir := clone(t)
-			sh := doctest.NewShell(t, filepath.Join(dir, "bin"))
+			sh := doctest.NewShell(t, installed)
 			sh.Paste("cd '" + module + "'\ngo install ./cmd/signalbox\nmkdir '" + dir + "/work'\ncd '" + dir + "/work'\n")
 			output, ran, compared, said := "", 0, 0, false
 			for _, block := range doctest.Blocks(t, "../../docs/"+page.name+".md") {

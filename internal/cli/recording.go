@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,9 +24,9 @@ func (a *app) treeReplayCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Show a recorded question's run again, without running anything",
-		Long: `Replay goes through a recording that ask --record has written, and prints what each tick of the
-tree did. No model is asked and no tool called. With --json it prints the trace, the status and
-whether the recording comes to an end of its own.`,
+		Long: `Replay goes through a recording that ask --record has written, and prints the question, what each tick
+of the tree did, and the answer. No model is asked and no tool called. With --json it prints the question, the trace,
+the status, whether the recording comes to an end of its own, and the answer if it does.`,
 		Example: `  signalbox ask --record question.rec "where are leases renewed?"
   signalbox tree replay question.rec`,
 		Args: cobra.ExactArgs(1),
@@ -147,7 +148,7 @@ func (a *app) replay(ctx context.Context, name string) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // it is only read
-	question, _, with, err := oracle.Recorded(file)
+	question, talk, with, err := oracle.Recorded(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", safetext.Escape(name), err)
 	}
@@ -177,14 +178,51 @@ func (a *app) replay(ctx context.Context, name string) error {
 	} else {
 		status = bt.Running
 	}
-	if a.JSON {
-		return command.WriteJSON(a.Out, map[string]any{"question": question, "status": status, "ended": ended && status.Finished(), "trace": string(trace)})
+	ended = ended && status.Finished()
+	told := map[string]any{"question": question, "status": status, "ended": ended, "trace": string(trace)}
+	var answer oracle.Answer
+	if ended {
+		if answer, err = recalled(ctx, file, tree, question, talk); err != nil {
+			return fmt.Errorf("%s: %w", safetext.Escape(name), err)
+		}
+		told["answer"] = answer
 	}
-	if _, err := a.Out.Write(trace); err != nil {
+	if a.JSON {
+		return command.WriteJSON(a.Out, told)
+	}
+	if _, err := fmt.Fprintf(a.Out, "asked:\n%s\n%s", indented(question), trace); err != nil {
 		return err
 	}
-	if !ended || !status.Finished() {
+	if !ended {
 		a.remark(command.Yellow, "the recording ends here: `signalbox tree resume` goes on with the question")
+		return nil
 	}
-	return nil
+	_, err = fmt.Fprintf(a.Out, "\n%s:\n%s", answer.Outcome, indented(answer.Text))
+	return err
 }
+
+// recalled is the answer in a recording of a question that has one. It is had by going on with the recording, where
+// nothing is left to do.
+func recalled(ctx context.Context, file *os.File, tree bt.Tree, question string, talk oracle.Talk) (oracle.Answer, error) {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return oracle.Answer{}, err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return oracle.Answer{}, err
+	}
+	o, err := oracle.New(oracle.Settings{Tree: tree, Talk: talk, Record: readOnly{bytes.NewReader(text)}})
+	if err != nil {
+		return oracle.Answer{}, err
+	}
+	return o.Ask(ctx, question, func(oracle.Chunk) {})
+}
+
+// readOnly is a whole recording that nothing is added to.
+type readOnly struct{ *bytes.Reader }
+
+func (readOnly) Write([]byte) (int, error) {
+	return 0, errors.New("what is replayed is not written to")
+}
+
+func (readOnly) Truncate(int64) error { return nil }

@@ -146,7 +146,7 @@ func (a *app) noteOtherFiles(ctx context.Context, t taskState, comments []string
 			written := &counted{to: io.Discard}
 			err := changes.Diff(ctx, worktree.Diff{Stat: true, Paths: []string{":(top,literal)" + path}}, written)
 			if err == nil && written.n == 0 {
-				fmt.Fprintf(a.Err, "%s: %s is not among the files that were changed; the comment is sent all the same\n", a.Paint(command.Yellow, "note"), safetext.Escape(path))
+				fmt.Fprintf(a.Err, "%s: %s is not among the files that were changed; the comment is sent all the same\n", a.PaintErr(command.Yellow, "note"), safetext.Escape(path))
 			}
 		}
 		return nil

@@ -18,7 +18,7 @@ func (a *app) showCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show TASK|QUESTION",
 		Short: "Show why to believe that a task is done, or what was asked and answered",
-		Long: `Show prints the evidence on a task, on one screen: what was asked, who tried it, for how long and at what cost; what
+		Long: `Show prints the evidence on a task, on one screen: what it waits for, what was asked, who tried it, for how long and at what cost; what
 the last one who worked on it claims, which nobody has checked; what the gate said of which commit, with the exit codes of its
 checks; what was found, and the commit that answered it; questions and who answered them; the merge. All of it is from the
 ledger: the last line says whether each event that it rests on is proven to be in the tree that the ledger's key has signed,
@@ -28,7 +28,7 @@ Where a screen has no room for all of it, older entries are left out; what the c
 lines. Elsewhere than on a terminal a line is as long as it has to be. With --all nothing is left out or cut. With --markdown it is the text of a pull request, with agents' words in
 blocks in which they name and close nothing. It does not need a box to be running.
 
-With --json it prints task, title, state, branch and box_checks (of work by hand, if it has a branch and the box checks that), asked, attempts, claims, gates, findings, questions, merge (null if there is
+With --json it prints task, title, state, branch and box_checks (of work by hand, if it has a branch and the box checks that), waits (reason, since, text; if it waits), asked, attempts, claims, gates, findings, questions, merge (null if there is
 none), usage and proof. If something of the proof is wrong, the exit code is 1.
 
 Of a question to a model (Q-00001) it prints what was asked, what happened until it was answered (signals, calls that change
@@ -50,10 +50,14 @@ something and who decided them), and the answer. With --json that is the convers
 			case agent && (markdown || all):
 				return a.UsageError("--format agent goes without --markdown and --all")
 			case questionID.MatchString(args[0]) && !agent && !markdown:
-				done, err := a.showQuestion(cmd.Context(), args[0])
-				if done || err != nil {
+				none := a.showQuestion(cmd.Context(), args[0])
+				if !notFound(none) {
+					return none
+				}
+				if err := a.show(cmd.Context(), args[0], markdown, all); !notFound(err) { // work can have such a name too
 					return err
 				}
+				return none
 			case agent:
 				reply, err := a.showForAgent(cmd.Context(), args[0], time.Now())
 				return a.tellAgent(reply, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -82,6 +83,31 @@ func TestCardText(t *testing.T) {
 	all := cardText(c, 80, 24, true)
 	if strings.Contains(all, "\nproof     all is") || strings.ContainsAny(all, "\x1b\u202e") || strings.Count(all, "long long") < 3 || !strings.Contains(all, "\n            proof     all is proven\n") {
 		t.Error("with --all what an agent says is left out, or is taken for more")
+	}
+}
+
+// A card says what its task waits for, as its run has it, and on which machine checks ran.
+func TestCardWaits(t *testing.T) {
+	c := evidence.Card{Task: "R1.T-1", Title: "Parser", State: "IMPLEMENTATION"}
+	c.Gates = []evidence.Gate{{Commit: "0123456789", Passed: true, Runner: "gpu1", Signed: true, Checks: []evidence.Check{{Name: "unit", Passed: true}}}}
+	r := api.Run{Tasks: []api.Task{{ID: "T-1", Work: "R1.T-1", Why: delivery.WaitRunner, Waits: api.Waiting{Reason: delivery.WaitRunner, Text: "no runner has codex"}}}}
+	c.In(r)
+	text := cardText(c, 80, 24, false)
+	for _, want := range []string{"\nwaits     no runner has codex\n", " 0123456 passed on gpu1, signed with its"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
+		}
+	}
+	if text := markdownOf(c, false); !strings.Contains(text, "\n- Waits: `no runner has codex`\n") {
+		t.Errorf("%s", text)
+	}
+	r.Tasks[0].Waits = api.Waiting{}
+	if c.In(r); strings.Contains(cardText(c, 80, 24, false), "waits") {
+		t.Error("it waits no more, and the card says so")
+	}
+	r.Tasks[0].Why, r.Tasks[0].Waits.Text = delivery.WaitCancelled, "for the gate"
+	if c.In(r); c.Waits != nil || c.State != evidence.StateCancelled {
+		t.Errorf("it was given up: %+v", c)
 	}
 }
 

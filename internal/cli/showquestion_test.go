@@ -42,8 +42,16 @@ says:
 			t.Errorf("exit %d, lacks %s:\n%s", code, want, out)
 		}
 	}
-	if code, _, errs := run(t, nothing, "show", "Q-00009"); code != 1 || !strings.Contains(errs, "Q-00009") {
+	if code, _, errs := run(t, nothing, "show", "Q-00009"); code != 1 || errs != "signalbox: there is no such question: Q-00009\n`signalbox ask --list` lists the questions that were asked, and `signalbox work list` the work items.\n" {
 		t.Errorf("exit %d\n%s", code, errs)
+	}
+	missing := strings.Repeat("the whole of the second half, ", 10) + "and its end"
+	model = scripted(t, "== half\nasked: .\nsays:\n  Half.\n  <signal type=\"partial_answer\"><missing>"+missing+"</missing><confidence>0.9</confidence></signal>\n")
+	if code, out, errs := run(t, nothing, "ask", "--base-url", model.URL()+"/v1", "--model", "m", "all of it?"); code != 1 {
+		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
+	}
+	if _, out, _ := run(t, nothing, "show", "Q-00002"); !strings.Contains(out, "\nmissing:\n  "+missing+"\n\nanswered:\n  Half.\n") {
+		t.Errorf("it lacks what is missing:\n%s", out)
 	}
 	up, stop := context.WithCancel(t.Context())
 	ready, said := io.Pipe()
@@ -55,10 +63,10 @@ says:
 	if _, err := ready.Read(make([]byte, 4096)); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, errs := run(t, nothing, "work", "add", "--id", "Q-00002", "--title", "by hand"); code != 0 {
+	if code, out, errs := run(t, nothing, "work", "add", "--id", "Q-00003", "--title", "by hand"); code != 0 {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
 	}
-	if code, out, errs := run(t, nothing, "show", "Q-00002"); code != 0 || !strings.Contains(out, "by hand") {
+	if code, out, errs := run(t, nothing, "show", "Q-00003"); code != 0 || !strings.Contains(out, "by hand") {
 		t.Errorf("exit %d\n%s\n%s", code, out, errs)
 	}
 }

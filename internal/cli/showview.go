@@ -180,12 +180,20 @@ func cardParts(c evidence.Card, all bool) []cardPart {
 	parts := []cardPart{
 		one("task", c.Task+": "+oneLine(c.Title), 2),
 		one("state", c.StateWords(), 2),
+	}
+	if c.Waits != nil {
+		parts = append(parts, one("waits", c.WaitWords(), 3))
+	}
+	parts = append(parts, []cardPart{
 		one("asked", c.Asked, 4),
 		{label: "tried", entries: entries(each(c.Attempts, func(a evidence.Attempt) string { return stamp(a.Began) + " " + a.Words() })), most: 4, least: 1, tall: 3, sure: 2},
 		{label: "claimed", entries: entries(claimedWords(c, all)), most: 4, least: 4, tall: 4, sure: 1},
 		{label: "gate", entries: entries(each(c.Gates, func(g evidence.Gate) string { return stamp(g.At) + " " + g.Words() })), most: 3, least: 1, tall: 3, sure: 1},
 		{label: "found", entries: foundEntries(c), most: 3, least: 1, tall: 16, sure: 3},
 		{label: "question", entries: entries(each(c.Questions, func(q evidence.Question) string { return questionWords(q, all) })), most: 2, least: 1, tall: 4, sure: 1},
+	}...)
+	if len(c.Decisions) > 0 {
+		parts = append(parts, cardPart{label: "decided", entries: entries(each(c.Decisions, decisionWords)), most: 3, least: 1, tall: 2, sure: 1})
 	}
 	if m := c.Merge; m != nil {
 		parts = append(parts, one("merged", stamp(m.At)+" "+m.Words(), 3))
@@ -248,10 +256,15 @@ func claimWords(s work.Statement) string {
 	return fmt.Sprintf("%s by %s (nobody has checked it)", stamp(s.At), s.By)
 }
 
+// decisionWords say who decided what on the task.
+func decisionWords(d evidence.Decision) string {
+	return fmt.Sprintf("%s %s %s", stamp(d.At), d.By, d.Words())
+}
+
 func questionWords(q evidence.Question, all bool) string {
 	answer := "not answered"
 	if q.By != "" {
-		answer = fmt.Sprintf("%s: %s", q.By, q.Answer)
+		answer = fmt.Sprintf("%s: %s", q.By, q.AnswerWords())
 	}
 	if all {
 		return fmt.Sprintf("%s %s: %s\n%s", stamp(q.At), q.ID, q.Text, answer)
@@ -275,6 +288,9 @@ func markdownOf(c evidence.Card, all bool) string {
 	fmt.Fprintf(m, "## Evidence on %s\n\n", span(c.Task))
 	m.block(strings.TrimSpace(c.Title + "\n\n" + c.Asked))
 	fmt.Fprintf(m, "- State: %s\n- Used: %s\n- Proof: %s\n", span(c.StateWords()), c.UsedWords(), span(c.Proof.Words()))
+	if c.Waits != nil {
+		fmt.Fprintf(m, "- Waits: %s\n", span(c.WaitWords()))
+	}
 	if c.Merge != nil {
 		fmt.Fprintf(m, "- Merged: %s, %s\n", utc(c.Merge.At), span(c.Merge.Words()))
 	}
@@ -296,9 +312,10 @@ func markdownOf(c evidence.Card, all bool) string {
 		m.block(q.Text)
 		if q.By != "" {
 			fmt.Fprintf(m, "Answered by %s, %s:\n\n", span(q.By), utc(q.AnsweredAt))
-			m.block(q.Answer)
+			m.block(q.AnswerWords())
 		}
 	}
+	m.list("Decisions", each(c.Decisions, func(d evidence.Decision) string { return utc(d.At) + ": " + span(d.By+" "+d.Words()) }))
 	m.heading("What it rests on", len(c.Proof.Events))
 	m.block(strings.TrimSpace(c.Proof.Checkpoint) + "\n\n" + c.Proof.EventWords())
 	return m.String()

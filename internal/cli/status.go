@@ -61,7 +61,7 @@ claims; signalbox show has all of it.
 
 With --json it prints the run, if there is one: unprotected says in words which of its verdicts could be
 forged, and each task has a protection, held or none. Beside it are box (writable, and the reason if it is
-not), ledger (events, scrubbed, scrubbed_since), to_check (work by hand that the box runs the checks on: work, branch, more),
+not; runners, why none of those that have joined reaches it), ledger (events, scrubbed, scrubbed_since), to_check (work by hand that the box runs the checks on: work, branch, more),
 settings (those that a box that runs goes by: file, digest, since, and changed if the file has others now), messages (what people
 were not told yet, if the settings have somebody told: undelivered, since, error, dropped) and claims (work, by, at, text and more, as in work show).
 
@@ -167,7 +167,7 @@ func (a *app) showRun(r *api.Run, running bool) {
 		return
 	}
 	o := a.frame()
-	o.Height = 1000
+	o.Height, o.Whole = 1000, !a.OutTTY
 	shown := *r
 	shown.Notices = shown.Notices[max(len(shown.Notices)-statusNotices, 0):]
 	for _, line := range tui.Frame(shown, o) {
@@ -244,7 +244,10 @@ func (a *app) showBox(b api.BoxStatus, l api.LedgerStatus, running bool) {
 	case l.Scrubbed >= l.Events:
 		verified = ", all found whole since " + stamp(l.ScrubbedSince)
 	default:
-		verified = fmt.Sprintf("; the box looks through them in rounds, and is at %d in the one since %s", l.Scrubbed, stamp(l.ScrubbedSince))
+		verified = fmt.Sprintf("; the box checks again and again that they are whole: %d of them since %s", l.Scrubbed, stamp(l.ScrubbedSince))
 	}
 	fmt.Fprintf(a.Out, "\n%s; %s in the ledger%s\n", can, count(int(l.Events), "event"), verified)
+	if running && b.Runners != "" {
+		fmt.Fprintln(a.Out, a.Paint(command.Yellow, b.Runners))
+	}
 }

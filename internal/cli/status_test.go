@@ -26,7 +26,7 @@ func TestStatusLines(t *testing.T) {
 		{api.LedgerStatus{Events: 489}, "the box runs, and can write; 489 events in the ledger"},
 		{api.LedgerStatus{Events: 489, Scrubbed: 489, ScrubbedSince: since}, "the box runs, and can write; 489 events in the ledger, all found whole since " + stamp(since)},
 		{api.LedgerStatus{Events: 489, Scrubbed: 15, ScrubbedSince: since},
-			"the box runs, and can write; 489 events in the ledger; the box looks through them in rounds, and is at 15 in the one since " + stamp(since)},
+			"the box runs, and can write; 489 events in the ledger; the box checks again and again that they are whole: 15 of them since " + stamp(since)},
 	} {
 		if got := said(func(a *app) { a.showBox(api.BoxStatus{Writable: true}, c.ledger, true) }); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

@@ -77,7 +77,7 @@ func (a *app) takeOver(ctx context.Context, name string) (api.Taken, error) {
 		return v.Taken, err
 	}
 	if v.ending != "" {
-		fmt.Fprintf(a.Err, "%s: the agent on it (session %s) has not ended yet: `signalbox run` or `signalbox up` ends it\n", a.Paint(command.Yellow, "note"), v.ending)
+		fmt.Fprintf(a.Err, "%s: the agent on it (session %s) has not ended yet: `signalbox run` or `signalbox up` ends it\n", a.PaintErr(command.Yellow, "note"), v.ending)
 	}
 	if v.why != "" {
 		fmt.Fprintf(a.Out, "it was %s\n", v.why)

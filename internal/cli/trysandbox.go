@@ -113,7 +113,7 @@ func (a *app) sayTail(output string) {
 	}
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	for _, line := range lines[max(0, len(lines)-tailLines):] {
-		fmt.Fprintln(a.Err, a.Paint(command.Faint, "  "+line))
+		fmt.Fprintln(a.Err, a.PaintErr(command.Faint, "  "+line))
 	}
 }
 

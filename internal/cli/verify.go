@@ -33,7 +33,8 @@ with another ledger's key, are told apart.
 
 With a copy of the ledger (--archive) it is also checked that the ledger's signed tree
 still begins with the one that the commit's checkpoint signed, and that it has the
-verdict, and the merge by this commit's name. Its other events are left to ledger verify. A proof that ledger prove made (--proof) shows one of these events.
+verdict, and the merge by this commit's name; and if the work's checks ran on a runner,
+that their result is signed with the key by which that runner has joined. Its other events are left to ledger verify. A proof that ledger prove made (--proof) shows one of these events.
 
 A merge that no auditor has looked at, because its run was started without one, says so (Signalbox-Audit: none), and so does
 verify. With --archive it is checked that the run was started so, and that the critic was given this commit and passed it.
@@ -74,6 +75,7 @@ type verified struct {
 	audit, merged int64 // the sequences of events that were proven too; 0 if they were not
 	auditor       string
 	waived        *trailer.Waived // what was proven of a merge that nobody audited; nil if nothing was
+	checks        *trailer.Checks // that it has passed on a runner; nil if there are none, or they were not looked at
 	ledger        int64           // how many events the ledger has that was looked at; 0 if there was none
 }
 
@@ -136,6 +138,9 @@ func (v *verified) add(r trailer.Recorded) {
 	if r.Waived != nil && (v.waived == nil || r.Waived.Why != "") {
 		v.waived = r.Waived
 	}
+	if r.Checks != nil {
+		v.checks = r.Checks
+	}
 	v.merged = max(v.merged, r.Merged)
 }
 
@@ -190,6 +195,9 @@ func (v verified) json() map[string]any {
 	if w := v.waived; w != nil && w.Why != "" {
 		out["unaudited"], out["critic"] = w.Why, w.Critic
 	}
+	if c := v.checks; c != nil {
+		out["checks"] = map[string]any{"event": c.Event, "runner": c.Runner, "signed": c.Joined != 0}
+	}
 	if v.merged != 0 {
 		out["merged"] = v.merged
 	}
@@ -214,6 +222,9 @@ func (a *app) sayVerified(v verified) {
 	if v.Allowed.Unaudited {
 		rows = append(rows, [2]string{"not audited", v.unaudited()})
 	}
+	if c := v.checks; c != nil {
+		rows = append(rows, [2]string{"checks", checkedOn(c)})
+	}
 	if v.merged != 0 {
 		rows = append(rows, [2]string{"recorded", fmt.Sprintf("event %d has this commit's name", v.merged)})
 	}
@@ -222,6 +233,15 @@ func (a *app) sayVerified(v verified) {
 	}
 	a.rows(rows)
 	a.sayNotProven(v.unproven())
+}
+
+// checkedOn says which runner's word it is that the checks have passed.
+func checkedOn(c *trailer.Checks) string {
+	text := fmt.Sprintf("event %d, passed on the runner %s", c.Event, safetext.Escape(c.Runner))
+	if c.Joined == 0 {
+		return text + ", which has not signed it"
+	}
+	return text + fmt.Sprintf(", signed with its key, which it joined with by event %d", c.Joined)
 }
 
 // grounds says what the event is that the merge was allowed after.

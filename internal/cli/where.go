@@ -114,7 +114,7 @@ func (a *app) settingsToLook() (config.Config, error) {
 func (a *app) noteSettings(err error) {
 	if !a.noted {
 		a.noted = true
-		fmt.Fprintf(a.Err, "%s: the settings are left out: %s\n", a.Paint(command.Yellow, "note"), oneLine(strings.ReplaceAll(safetext.EscapeLines(err.Error()), "\n", "; ")))
+		fmt.Fprintf(a.Err, "%s: the settings are left out: %s\n", a.PaintErr(command.Yellow, "note"), oneLine(strings.ReplaceAll(safetext.EscapeLines(err.Error()), "\n", "; ")))
 	}
 }
 

@@ -34,30 +34,27 @@ type Env struct {
 	Out, Err io.Writer
 	InTTY    bool // In is a terminal
 	OutTTY   bool // Out is a terminal
+	ErrTTY   bool // Err is a terminal
 	Color    bool // Out shows colours
+	ErrColor bool // Err shows colours
 	Live     bool // Out can be drawn over
 	Signals
 }
 
 // Terminal returns the process's own environment.
 func Terminal() Env {
-	out := isTerminal(os.Stdout)
+	out, err := isTerminal(os.Stdout), isTerminal(os.Stderr)
+	able := os.Getenv("TERM") != "dumb"
+	colours := able && os.Getenv("NO_COLOR") == ""
 	return Env{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		InTTY: isTerminal(os.Stdin), OutTTY: out,
-		Color: out && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
-		Live:  out && os.Getenv("TERM") != "dumb", Signals: noSignals,
+		InTTY: isTerminal(os.Stdin), OutTTY: out, ErrTTY: err,
+		Color: out && colours, ErrColor: err && colours,
+		Live: out && able, Signals: noSignals,
 	}
 }
 
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
-}
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // Size is how large the terminal is that Out is; 80 by 24 if that is not known.
 func (e Env) Size() (columns, rows int) {
@@ -89,9 +86,14 @@ const (
 	Faint  = "2"
 )
 
-// Paint gives text a colour, where colours are shown.
-func (e Env) Paint(colour, text string) string {
-	if !e.Color {
+// Paint gives text for Out a colour, where colours are shown.
+func (e Env) Paint(colour, text string) string { return paint(e.Color, colour, text) }
+
+// PaintErr gives text for Err a colour, where colours are shown.
+func (e Env) PaintErr(colour, text string) string { return paint(e.ErrColor, colour, text) }
+
+func paint(shown bool, colour, text string) string {
+	if !shown {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"

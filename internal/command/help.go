@@ -1,9 +1,12 @@
 package command
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -12,7 +15,21 @@ import (
 // columns, commands under their headings.
 func Dress(root *cobra.Command) {
 	root.SetUsageTemplate(usage)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badFlag(err) })
 	reflow(root)
+}
+
+// badFlag says what a flag takes that has got something else.
+func badFlag(err error) error {
+	bad, is := errors.AsType[*pflag.InvalidValueError](err)
+	if !is {
+		return err
+	}
+	takes := map[string]string{"int": "a whole number", "duration": "a time such as 90s, 30m or 12h", "bool": "true or false"}[bad.GetFlag().Value.Type()]
+	if takes == "" {
+		return err
+	}
+	return fmt.Errorf("--%s %s: it takes %s", bad.GetFlag().Name, safetext.ShellWord(bad.GetValue()), takes)
 }
 
 // Annotations of a root: its help describes the first group only, and names the others; a text about all of them.

@@ -31,6 +31,11 @@ type Options struct {
 	Draining bool             // nothing is started
 	Now      func() time.Time // time.Now if nil
 	Logger   *slog.Logger     // may be nil
+
+	// Machines returns all runners, with home; nil if there is home alone. How many sessions they have need not be
+	// said. It does not wait, and may be called
+	// by anybody at any time. When something about them changes, [Conductor.MachinesChanged] is called.
+	Machines func() []delivery.Machine
 }
 
 // Conductor brings on all runs of a ledger.
@@ -42,6 +47,7 @@ type Conductor struct {
 	exit     bool
 	mail     *mailbox.Set // of sessions
 	now      func() time.Time
+	machines func() []delivery.Machine
 	logger   *slog.Logger
 	starting keylock.Lock[struct{}] // held by who starts a run
 	cleaning keylock.Lock[struct{}] // held by who removes what is left of runs
@@ -60,11 +66,14 @@ type Conductor struct {
 // New makes a conductor, which delivers no plans until it is started.
 func New(l Ledger, o Options) *Conductor {
 	c := &Conductor{
-		ledger: l, config: o.Config, settings: o.Settings, exit: o.Exit, mail: mailbox.New(), now: o.Now, logger: o.Logger,
+		ledger: l, config: o.Config, settings: o.Settings, exit: o.Exit, mail: mailbox.New(), now: o.Now, machines: o.Machines, logger: o.Logger,
 		deciders: map[string]*decider{}, drainBegun: make(chan struct{}), toCheckByHand: make(chan struct{}, 1),
 	}
 	if c.now == nil {
 		c.now = time.Now
+	}
+	if c.machines == nil {
+		c.machines = func() []delivery.Machine { return nil }
 	}
 	if c.logger == nil {
 		c.logger = slog.New(slog.DiscardHandler)
@@ -165,6 +174,33 @@ func (c *Conductor) tidy(ctx context.Context, marked []string) {
 func (c *Conductor) Moved(run string) {
 	if d := c.decider(run); d != nil {
 		d.stir()
+	}
+}
+
+// Machines returns all runners, less how many sessions they have; nil if there is home alone.
+func (c *Conductor) Machines() []delivery.Machine { return c.machines() }
+
+// loaded returns them with the sessions that they have by all runs.
+func (c *Conductor) loaded() []delivery.Machine {
+	machines := c.machines()
+	if machines == nil {
+		return nil
+	}
+	sessions := map[string]int{}
+	for _, run := range c.ledger.LiveRuns() {
+		c.ledger.WithRun(run, func(r *delivery.Run) { r.CountOn(sessions) })
+	}
+	return delivery.Loaded(machines, sessions)
+}
+
+// MachinesChanged says that [Options.Machines] returns something else than before. It does not wait.
+func (c *Conductor) MachinesChanged() {
+	c.mu.Lock()
+	deciders := maps.Clone(c.deciders)
+	c.mu.Unlock()
+	for run, d := range deciders {
+		d.stir()
+		c.ledger.Changed(run)
 	}
 }
 

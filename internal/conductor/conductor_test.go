@@ -302,6 +302,36 @@ func TestOrdersAreWhole(t *testing.T) {
 	})
 }
 
+// The order of a session has its task and no other, as many sessions keep theirs for long; others have all.
+func TestOrderOfASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := started(t, Options{})
+		defer s.Stop()
+		_, task, _ := strings.Cut(onePlan, "\n")
+		r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan + strings.ReplaceAll(task, "T-1", "T-2")}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		id := s.due(t, delivery.DoBaseline, "")
+		s.end(t, id, func() error { return s.HandIn(t.Context(), r.Subject, delivery.BaselineRan{Command: id}) })
+		synctest.Wait()
+		sessions := 0
+		for _, o := range s.given {
+			want := 2
+			if o.Session != nil {
+				sessions, want = sessions+1, 1
+			}
+			if len(o.Run.Tasks) != want || o.Session != nil && o.Run.Task(o.Session.Task) == nil {
+				t.Errorf("%s has %d tasks, want %d", o.ID, len(o.Run.Tasks), want)
+			}
+		}
+		if sessions != 2 {
+			t.Errorf("%d sessions were ordered", sessions)
+		}
+	})
+}
+
 // A task is added once, whoever has done it before; a name that somebody else has is an error, and what the plan does not
 // have is nothing to add.
 func TestAddTaskAgain(t *testing.T) {
@@ -413,7 +443,7 @@ func TestProblem(t *testing.T) {
 	for err, want := range map[error]string{
 		errNoDelivery: api.CodeConflict, errNoAgent: api.CodeConflict, order.ErrNoProgram: api.CodeConflict, order.ErrNoModel: api.CodeConflict, order.ErrNoSandbox: api.CodeConflict,
 		order.ErrUnprotected: api.CodeConflict, errBranchTaken: api.CodeConflict, order.ErrNoCommit: api.CodeConflict,
-		errAnotherVersion: api.CodeConflict, errNothingToAmend: api.CodeConflict, errOtherAudit: api.CodeConflict, errOtherSettings: api.CodeConflict, errNotGiven: api.CodeConflict, errNothingGiven: api.CodeConflict, delivery.ErrNotPlanned: api.CodeConflict, delivery.ErrMerging: api.CodeConflict, delivery.ErrAmendedMuch: api.CodeConflict,
+		errAnotherVersion: api.CodeConflict, errNothingToAmend: api.CodeConflict, errOtherAudit: api.CodeConflict, errOtherSettings: api.CodeConflict, errNotGiven: api.CodeConflict, errNothingGiven: api.CodeConflict, delivery.ErrNotPlanned: api.CodeConflict, delivery.ErrMerging: api.CodeConflict, delivery.ErrAmendedMuch: api.CodeConflict, delivery.ErrOtherWork: api.CodeInvalid,
 		errSessionGone: api.CodeGone, errNoMessage: api.CodeInvalid, errNoComment: api.CodeInvalid, errAcceptComments: api.CodeInvalid, errBackNoChange: api.CodeInvalid, box.ErrStopping: api.CodeStopping, work.ErrNoSession: api.CodeNotFound,
 		delivery.ErrFinished: api.CodeConflict, box.ErrOutcomeUnknown: api.CodeUnknown, errBroken: api.CodeInternal,
 	} {
@@ -422,8 +452,8 @@ func TestProblem(t *testing.T) {
 			t.Errorf("%v is %+v; want %s", err, p, want)
 		}
 	}
-	if n := len(problems); n != 22 {
-		t.Errorf("the conductor has %d problems of its own; this test knows 22", n)
+	if n := len(problems); n != 23 {
+		t.Errorf("the conductor has %d problems of its own; this test knows 23", n)
 	}
 }
 
@@ -542,7 +572,7 @@ func TestGiveCommits(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.ledger.WithRun(run, func(r *delivery.Run) {
-			if given := r.Task("T-1").Given; given != "c0ffee0" {
+			if given := r.Task("T-1").Given; given != homeCommit {
 				t.Errorf("%q was given", given)
 			}
 		})

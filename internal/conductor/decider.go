@@ -139,6 +139,9 @@ func (d *decider) run(ctx context.Context) error {
 		select {
 		case in := <-d.inputs:
 			in.reply <- d.take(ctx, in.what)
+			if _, ended := in.what.(delivery.End); ended && d.all.machines() != nil {
+				d.all.MachinesChanged() // there is a place, maybe for another run
+			}
 		case looked := <-d.halts:
 			if _, _, err := d.goOn(ctx); err != nil {
 				return err
@@ -168,8 +171,8 @@ func (d *decider) goOn(ctx context.Context) (wake time.Time, live bool, err erro
 	for ctx.Err() == nil && !d.all.Draining() {
 		var w delivery.Write
 		due := false
-		now := d.now()
-		d.ledger.WithRun(d.subject, func(r *delivery.Run) { w, due = r.Next(now) })
+		at := d.moment()
+		d.ledger.WithRun(d.subject, func(r *delivery.Run) { w, due = r.Next(at) })
 		if !due {
 			break
 		}
@@ -187,10 +190,11 @@ func (d *decider) goOn(ctx context.Context) (wake time.Time, live bool, err erro
 		}
 	}
 	var commands []delivery.Command
+	at := d.moment()
 	d.ledger.WithRun(d.subject, func(r *delivery.Run) {
-		wake, live = r.Wake(d.now()), r.Live()
+		wake, live = r.Wake(at.Now), r.Live()
 		if !d.all.Draining() {
-			commands = r.Commands()
+			commands = r.Commands(at)
 		}
 		for i := range commands {
 			commands[i] = commands[i].Copy()
@@ -198,6 +202,11 @@ func (d *decider) goOn(ctx context.Context) (wake time.Time, live bool, err erro
 	})
 	d.inFlight.update(ctx, d, commands)
 	return wake, live, nil
+}
+
+// moment is what there is to decide by, besides what is recorded.
+func (d *decider) moment() delivery.Moment {
+	return delivery.Moment{Now: d.now(), Machines: d.all.loaded(), Gates: d.inFlight.gates()}
 }
 
 // take records what an input leads to. If something else happens to a subject

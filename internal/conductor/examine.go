@@ -118,6 +118,9 @@ func settingsOf(site order.Site, c config.Config, without delivery.Unaudited) (d
 
 		Unaudited: without,
 	}
+	if c.Gate.Runner != config.GateOther {
+		s.Gate = string(c.Gate.Runner)
+	}
 	l := &s.Limits
 	l.Agents, l.Answer = c.Limits.Agents, c.Limits.Answer
 	l.Reviews, l.Audits, l.Gates, l.Crashes, l.Timeouts = c.Limits.Reviews, c.Limits.Audits, c.Limits.Gates, c.Limits.Crashes, c.Limits.Timeouts
@@ -136,7 +139,7 @@ func settingsOf(site order.Site, c config.Config, without delivery.Unaudited) (d
 		case set.Agent == config.Person:
 			s.Roles[role] = delivery.Role{Agent: delivery.Person}
 		case ok:
-			s.Roles[role] = delivery.Role{Agent: set.Agent, Provider: cmp.Or(agent.Provider, set.Agent), AtOnce: set.AtOnce}
+			s.Roles[role] = delivery.Role{Agent: set.Agent, Provider: cmp.Or(agent.Provider, set.Agent), AtOnce: set.AtOnce, Labels: set.Labels}
 		case needed:
 			return s, fmt.Errorf("%w: %s", errNoAgent, role)
 		}
@@ -156,7 +159,7 @@ func first(c config.Config) (agentsig.Phase, agentsig.Role) {
 func (e examined) preview(c config.Config) api.Run {
 	p, s := e.plan, e.settings
 	v := api.Run{
-		Title: titleOf(p), State: api.RunDry, AtOnce: s.Limits.Agents, Checks: len(checkNames(c, p)), Branch: c.Branch,
+		Title: titleOf(p), State: api.RunDry, AtOnce: s.Limits.Agents, Checks: len(checkNames(c, p)), Branch: c.Branch, Budget: delivery.Spend{Tokens: s.Budget.Tokens, CostUSD: s.Budget.CostUSD},
 		Unprotected: append([]string{}, s.Unprotected...), Unaudited: s.Unaudited.Words(), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Notices: []api.Notice{},
 	}
 	phase, role := first(c)

@@ -93,7 +93,11 @@ func (h *hands) CarryOut(ctx context.Context, o order.Order) error {
 	if o.Reviews {
 		reviews = " (reviews)"
 	}
-	_ = h.note("", "order: %s%s", o.ID, reviews)
+	on := ""
+	if o.Runner != "" {
+		on = " on " + o.Runner
+	}
+	_ = h.note("", "order: %s%s%s", o.ID, reviews, on)
 	h.set(func() {
 		h.given = append(h.given, o)
 		if o.Do == delivery.DoStart {
@@ -281,7 +285,7 @@ func (h *hands) Evidence(session, ref string, _ int64) ([]byte, error) {
 	return []byte(ref + " of " + session), h.note("Evidence", "")
 }
 
-func (h *hands) Distrust(run string) (reason string, err error) {
+func (h *hands) Distrust(run, _ string) (reason string, err error) {
 	err = h.note("Distrust", "")
 	h.set(func() { reason = h.words[run] })
 	return reason, err
@@ -360,5 +364,18 @@ func (h *hands) Room(_ context.Context, _ delivery.Run, task string) (string, er
 }
 
 func (h *hands) Commit(context.Context, delivery.Run, string) (string, int, error) {
-	return "c0ffee0", h.files, h.note("Commit", "")
+	return homeCommit, h.files, h.note("Commit", "")
+}
+
+// homeCommit is what is committed of the work in a worktree at home.
+const homeCommit = "c0ffee00000000000000000000000000000000aa"
+
+// runnerOf returns the machine that has an order.
+func (h *hands) runnerOf(id string) (on string) {
+	h.set(func() {
+		if g := h.orders[id]; g != nil {
+			on = g.Runner
+		}
+	})
+	return on
 }

@@ -18,7 +18,12 @@ import (
 func (d *decider) carryOut(ctx context.Context, cmd delivery.Command) error {
 	o := order.Order{Command: cmd}
 	d.ledger.WithRun(d.subject, func(r *delivery.Run) {
-		o.Run, o.Reviews = r.Copy(), cmd.Session != nil && r.Reviews(cmd.Session)
+		if cmd.Session == nil || cmd.Session.Task == "" { // what is judged, merged or repaired is held against the work of others
+			o.Run = r.Copy()
+		} else {
+			o.Run = r.CopyFor(cmd.Session.Task)
+		}
+		o.Reviews = cmd.Session != nil && r.Reviews(cmd.Session)
 	})
 	if cmd.Do != delivery.DoPrompt && cmd.Do != delivery.DoEnd { // a session can be ended whatever became of the plan
 		var err error

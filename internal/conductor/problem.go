@@ -38,6 +38,7 @@ var problems = []struct {
 	{delivery.ErrNotPlanned, api.CodeConflict},
 	{delivery.ErrMerging, api.CodeConflict},
 	{delivery.ErrAmendedMuch, api.CodeConflict},
+	{delivery.ErrOtherWork, api.CodeInvalid},
 	{order.ErrNoCommit, api.CodeConflict},
 	{errSessionGone, api.CodeGone},
 	{errNoMessage, api.CodeInvalid},

@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,10 +86,61 @@ func (c *Conductor) sessionEnded(ctx context.Context, d *decider, name string, r
 			return ctx.Err()
 		}
 	}
+	how := delivery.How(r.How)
+	if how == delivery.Lost { // who can say so itself is not
+		how = delivery.Crashed
+	}
 	return d.handIn(ctx, delivery.End{Session: name, Ended: delivery.Ended{
-		How: delivery.How(r.How), Detail: c.ledger.Short(r.Detail), ResetAt: r.ResetAt, Bytes: r.Bytes, SHA256: r.SHA256,
+		Commit: d.commitOf(ctx, name), How: how, Detail: c.ledger.Short(r.Detail), ResetAt: r.ResetAt, Bytes: r.Bytes, SHA256: r.SHA256,
 		Usage: r.Usage, Budget: r.Budget, Conversation: r.Conversation,
 	}})
+}
+
+// commitOf commits what a session at home has left, so that others can go on with it elsewhere, and returns the commit; nothing if
+// there is home alone, or nothing to commit it for. Work of which there is no commit is gone on with at home.
+func (d *decider) commitOf(ctx context.Context, name string) string {
+	if d.all.machines() == nil {
+		return ""
+	}
+	var r delivery.Run
+	task := ""
+	d.ledger.WithRun(d.subject, func(live *delivery.Run) {
+		if s := live.Sessions[name]; s != nil && s.Runner == "" && s.Holds() && !delivery.Reviewer(s.Role) {
+			r, task = live.Copy(), s.Task
+		}
+	})
+	if task == "" {
+		return ""
+	}
+	commit, _, err := d.runner.Commit(ctx, r, task)
+	if err != nil {
+		d.logger.Warn("what a session has left is not committed: others can go on with it at home alone", "run", d.subject, "session", name, "error", err)
+		return ""
+	}
+	return commit
+}
+
+// lateWord records what a session says whose run is over. Others than runners' have said all before.
+func (c *Conductor) lateWord(name string, r api.SessionReport) error {
+	if c.machines() == nil || r.Kind != api.ReportTurn || r.Check() != nil {
+		return nil
+	}
+	subject, _, err := work.ParseSession(name)
+	if err != nil {
+		return err
+	}
+	in, err := c.turn(name, r)
+	if err != nil {
+		return err
+	}
+	var writes []delivery.Write
+	c.ledger.WithRun(c.ledger.RunOf(subject), func(run *delivery.Run) { writes, err = run.Decide(in, c.now()) })
+	for _, w := range writes {
+		if err == nil && w.Item != "" {
+			err = c.ledger.RecordItem(w.Item, keyOfCommand(w.Do), w.Do)
+		}
+	}
+	return err
 }
 
 // turn reads what a session reports of a turn.
@@ -128,6 +180,9 @@ func (c *Conductor) turn(name string, r api.SessionReport) (delivery.Turn, error
 // SessionReport takes what a session's process has to say.
 func (c *Conductor) SessionReport(ctx context.Context, name string, r api.SessionReport) error {
 	d, err := c.deciderOf(name)
+	if errors.Is(err, errSessionGone) {
+		err = cmp.Or(c.lateWord(name, r), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -150,6 +205,25 @@ func (c *Conductor) deciderOf(name string) (*decider, error) {
 		return nil, box.ErrStopping // a box that delivers plans will come; told otherwise, the session would end its agent
 	}
 	return nil, errSessionGone
+}
+
+// WorkOf returns the ids of the run and of the task that a session worked on, also if it is over, and the run's branch.
+func (c *Conductor) WorkOf(session string) (run, task, branch string, err error) {
+	subject, _, err := work.ParseSession(session)
+	if err != nil {
+		return "", "", "", err
+	}
+	c.ledger.WithRun(c.ledger.RunOf(subject), func(r *delivery.Run) {
+		for _, t := range r.Tasks {
+			if t.Item.Subject == subject {
+				run, task, branch = r.ID, t.ID, r.Branch
+			}
+		}
+	})
+	if task == "" {
+		return "", "", "", errSessionGone
+	}
+	return run, task, branch, nil
 }
 
 // knows reports whether a session is one that has not ended.
@@ -183,7 +257,7 @@ func (d *decider) trustWord(ctx context.Context, name string) error {
 	if !reviews {
 		return nil
 	}
-	reason, err := d.runner.Distrust(run)
+	reason, err := d.runner.Distrust(run, name)
 	if err != nil || reason == "" {
 		return err
 	}

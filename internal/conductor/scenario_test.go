@@ -97,9 +97,10 @@ type story struct {
 	turns     map[string]int
 	live      map[string]*line // sessions that are connected
 
-	mu      sync.Mutex
-	told    []string // what was answered and warned of since it was last shown
-	trouble map[string]*trouble
+	mu       sync.Mutex
+	told     []string // what was answered and warned of since it was last shown
+	trouble  map[string]*trouble
+	machines []delivery.Machine
 }
 
 // line is the connection of a session.
@@ -211,6 +212,22 @@ func (s *story) play(line string) {
 		s.more += rest + "\n"
 	case "exit", "draining":
 		s.options.Exit, s.options.Draining = s.options.Exit || verb == "exit", s.options.Draining || verb == "draining"
+	case "machines": // that are present, each with the agent and checks; nothing is home alone
+		var all []delivery.Machine
+		for _, name := range strings.Fields(rest) {
+			all = append(all, delivery.Machine{Name: strings.TrimPrefix(name, delivery.Home), Agents: []string{"scripted"}, Checks: true, Places: 1})
+		}
+		s.mu.Lock()
+		s.machines = all
+		s.mu.Unlock()
+		if s.conductor != nil {
+			s.conductor.MachinesChanged()
+		}
+	case "lost":
+		name := s.session(who)
+		s.ask(func() (string, error) {
+			return "", s.conductor.HandIn(s.ctx, "S000001", delivery.End{Session: name, Ended: delivery.Ended{How: delivery.Lost}})
+		})
 	case "start":
 		s.start()
 	case "kill":
@@ -280,6 +297,11 @@ func (s *story) start() {
 		s.ledger, s.failed = next, false
 	}
 	s.options.Config, s.options.Logger = settings(s.t, s.more), slog.New(s)
+	s.options.Machines = func() []delivery.Machine {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.machines
+	}
 	s.conductor = New(s.ledger, s.options)
 	if err := s.conductor.Start(s.ctx, s.hands, time.Minute); err != nil {
 		s.t.Fatal(err)
@@ -381,7 +403,10 @@ func (s *story) result(verb, who, words string) bool {
 	case "gate":
 		end = s.hands.due(s.t, delivery.DoGate, who)
 		verdict, nothing := strings.CutPrefix(words, "nothing ")
-		ran := delivery.GateRan{Command: end, Commit: "1a2b3c4", Passed: verdict == "pass", Checks: []work.Check{{Name: "test", Passed: verdict == "pass"}}}
+		ran := delivery.GateRan{Command: end, Runner: s.hands.runnerOf(end), Commit: "1a2b3c4", Passed: verdict == "pass", Checks: []work.Check{{Name: "test", Passed: verdict == "pass"}}}
+		if ran.Runner != "" {
+			ran.Commit = homeCommit
+		}
 		if nothing {
 			ran.Files = new(0)
 		}

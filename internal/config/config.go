@@ -32,7 +32,8 @@ const File = "signalbox.yaml"
 type Config struct {
 	ExitProtocol bool              `yaml:"exit_protocol"` // act upon exit records, if the environment does not say otherwise
 	Archive      Archive           `yaml:"archive"`       // where the archive lies: its directory, or settings for its parts and what it keeps; paths start at the file's own directory
-	Listen       string            `yaml:"listen"`        // the address to listen on
+	Listen       string            `yaml:"listen"`        // the address to listen on; one beyond this machine is served by TLS, beside one of this machine
+	TLS          TLS               `yaml:"tls"`           // what is served by TLS, and with which certificate
 	Hosts        []string          `yaml:"hosts"`         // hosts that a pull request's URL may name, besides the common forges
 	Redact       []string          `yaml:"redact"`        // patterns (RE2) of secrets that must not be stored
 	Agents       map[string]Agent  `yaml:"agents"`        // the programs that play roles, each by a name of your choice
@@ -44,7 +45,7 @@ type Config struct {
 	Review       Review            `yaml:"review"`        // whether a run in a sandbox is refused if what a critic or an auditor runs could speak for it (protected), or not (unprotected)
 	Audit        Audit             `yaml:"audit"`         // whether an auditor looks at work after the critic: always, never, or in every run but that of a plan of one sentence (auto)
 	Checks       []Check           `yaml:"checks"`        // what the gate runs; without any, it passes and records that nothing was checked
-	Gate         Gate              `yaml:"gate"`          // which work the gate looks at besides that of runs
+	Gate         Gate              `yaml:"gate"`          // where the gate runs the checks, and which work it looks at besides that of runs
 	Worktree     Worktree          `yaml:"worktree"`      // what a task's worktree needs before an agent can work in it
 	Merge        Merge             `yaml:"merge"`         // where finished work is merged to (branch or pr), or settings for that and for who approves it
 	Branch       string            `yaml:"branch"`        // the integration branch; {run} stands for the run's id
@@ -64,7 +65,7 @@ type Config struct {
 // Digest identifies what the settings say, with every default filled in: a comment, an order or a default that is written out
 // makes no difference. Where the box listens is not part of it: the command line can say that, and no work goes by it.
 func (c Config) Digest() (string, error) {
-	c.Listen = ""
+	c.Listen, c.TLS = "", TLS{}
 	text, err := yaml.Marshal(c)
 	if err != nil {
 		return "", fmt.Errorf("the settings of %s can't be written: %w", c.Path, err)
@@ -79,6 +80,13 @@ type Archive struct {
 	Segments string        `yaml:"segments"` // a directory for the log's files, on another disk; in the archive if empty
 	Mirror   string        `yaml:"mirror"`   // a second directory that the log is written to, both synced before anything is acknowledged; none if empty
 	Keep     time.Duration `yaml:"keep"`     // how long it keeps long outputs of agents and models whose work is over, such as 2160h for 90 days; their hashes stay; for ever if not set
+}
+
+// TLS is how the box answers beyond this machine.
+type TLS struct {
+	Always bool   `yaml:"always"` // serve an address of this machine by TLS too
+	Cert   string `yaml:"cert"`   // a file with a certificate of your own, and those above it, in PEM; runners pin the box's own key all the same
+	Key    string `yaml:"key"`    // the file with its key, in PEM
 }
 
 // Keep says for how long what runs leave is kept after their end.
@@ -122,6 +130,7 @@ type Agent struct {
 	Commands Commands          `yaml:"commands"` // how it runs commands, if Signalbox can't know: by "signalbox exec" alone (exec)
 	Provider string            `yaml:"provider"` // whose usage limit it shares; the agent's own name if empty
 	Env      map[string]string `yaml:"env"`      // variables that are added to its environment
+	EnvFrom  []string          `yaml:"env_from"` // names of variables that are taken from the environment of the machine that it runs on: of the box there, or of the runner; it is not started where one is not set
 	Model    string            `yaml:"model"`    // with adapter ask: the model, as its server calls it
 	Tools    string            `yaml:"tools"`    // with adapter ask: a JSON file that names MCP servers, from the file's own directory; what is built in if left out
 	Tree     string            `yaml:"tree"`     // with adapter ask: a behaviour tree's Lua file, from the file's own directory, or the name of one that is built in
@@ -245,6 +254,7 @@ type Role struct {
 	Allow     []Permission  `yaml:"allow"`      // what it may do besides reading: change files (edit), run commands (execute), use the network (fetch); a plain agent is not kept to it
 	Sandbox   sandbox.Kind  `yaml:"sandbox"`    // what keeps it in; as for all roles if left out
 	Network   Switch        `yaml:"network"`    // whether its sandbox lets it use the network; as for all roles if left out
+	Labels    []string      `yaml:"labels"`     // what a machine has to have that its agent is started on, such as gpu (developer, critic, auditor or analyst); any will do if left out
 }
 
 // Permission is something that a role may do besides reading.
@@ -306,10 +316,21 @@ func (c *Check) UnmarshalYAML(n *yaml.Node) error {
 // DefaultCheckTimeout is how long a check may take that says nothing else.
 const DefaultCheckTimeout = 10 * time.Minute
 
-// Gate is which work the gate looks at besides that of runs.
+// Gate is where the gate runs the checks, and which work it looks at besides that of runs.
 type Gate struct {
-	Checks Switch `yaml:"checks"` // whether the box runs the checks on work that you hand out yourself and that has a branch (signalbox work add --branch), or waits for your CI's report (on or off)
+	Runner GateRunner `yaml:"runner"` // on which machine the checks run, if there are several that can: another than the developer's (other), any of them (any), or the box's own (home)
+	Checks Switch     `yaml:"checks"` // whether the box runs the checks on work that you hand out yourself and that has a branch (signalbox work add --branch), or waits for your CI's report (on or off)
 }
+
+// GateRunner is on which machine the gate runs the checks.
+type GateRunner string
+
+// Which it is: another than the developer's where there is a choice, any, or the box's own.
+const (
+	GateOther GateRunner = "other"
+	GateAny   GateRunner = "any"
+	GateHome  GateRunner = "home"
+)
 
 // Worktree is how a worktree is made ready.
 type Worktree struct {
@@ -369,6 +390,7 @@ type Limits struct {
 	Grace             time.Duration `yaml:"grace"`              // from asking a process to end until it is killed
 	Linger            time.Duration `yaml:"linger"`             // how long an agent must be quiet after its signal for its turn to be over
 	Orphan            time.Duration `yaml:"orphan"`             // how long an agent goes on while the box is away
+	RunnerLost        time.Duration `yaml:"runner_lost"`        // how long nothing is heard of a runner before its work is given to others
 }
 
 // Budget is what a run may spend.
@@ -437,11 +459,13 @@ const (
 	KindFailed   Kind = "failed"   // a run has ended with less than that
 	KindStalled  Kind = "stalled"  // an agent was ended because nothing was heard of it
 	KindBudget   Kind = "budget"   // what may be used is used up: a question
+
+	KindRunnerLost Kind = "runner_lost" // nothing was heard of a runner for too long, and it had sessions
 )
 
 // Kinds lists what somebody can be told of.
 func Kinds() []Kind {
-	return []Kind{KindQuestion, KindReview, KindFinished, KindFailed, KindStalled, KindBudget}
+	return []Kind{KindQuestion, KindReview, KindFinished, KindFailed, KindStalled, KindBudget, KindRunnerLost}
 }
 
 // Default returns what holds where nothing is set.
@@ -462,7 +486,7 @@ func Default() Config {
 		Review:   ReviewProtected,
 		Rework:   ReworkResumed,
 		Audit:    AuditAuto,
-		Gate:     Gate{Checks: Off},
+		Gate:     Gate{Runner: GateOther, Checks: Off},
 		Worktree: Worktree{SetupTimeout: 10 * minutes},
 		Merge:    Merge{Into: IntoBranch},
 		Branch:   "signalbox/" + runMark,
@@ -473,7 +497,7 @@ func Default() Config {
 			Reviews: 3, Audits: 3, Gates: 3, Crashes: 3, Timeouts: 3,
 			ExpertRequests: 3, ExpertAttempts: 3, ExpertAtOnce: 2, RemediationRounds: 10,
 			ConflictWait: 30 * minutes, ConflictRetries: 3, ContextPercent: 75,
-			Grace: 5 * time.Second, Linger: 2 * time.Second, Orphan: 30 * minutes,
+			Grace: 5 * time.Second, Linger: 2 * time.Second, Orphan: 30 * minutes, RunnerLost: 5 * minutes,
 		},
 	}
 }
@@ -521,6 +545,7 @@ func Parse(path string, data []byte) (Config, error) {
 
 // settle fills in what depends on other settings.
 func (c *Config) settle() {
+	c.TLS.Cert, c.TLS.Key = c.from(c.TLS.Cert), c.from(c.TLS.Key)
 	c.Archive = Archive{c.from(c.Archive.Dir), c.from(c.Archive.Segments), c.from(c.Archive.Mirror), c.Archive.Keep}
 	for i, path := range c.Sandbox.Write {
 		c.Sandbox.Write[i] = c.fromHome(path)

@@ -61,10 +61,10 @@ listen: 127.0.0.1:7071
 hosts: [git.example.org]
 redact: ['X-[0-9]+']
 agents:
-  scripted: {command: [./agent.sh, -q], input: json, provider: acme, env: {PORT: 8080}}
+  scripted: {command: [./agent.sh, -q], input: json, provider: acme, env: {PORT: 8080}, env_from: [ACME_KEY]}
   default: {adapter: acp, command: [gemini, --acp]}
 roles:
-  developer: {agent: scripted, at_once: 3, wall_clock: 90m, prompt: prompts/developer.md, network: on}
+  developer: {agent: scripted, at_once: 3, wall_clock: 90m, prompt: prompts/developer.md, network: on, labels: [gpu, linux-6.1]}
   critic: {wall_clock: 90s, allow: []}
   auditor: {allow: [fetch], sandbox: none}
   expert: {sandbox: bubblewrap}
@@ -74,7 +74,7 @@ analyst: true
 checks:
   - {name: test, command: go test ./..., exit: 3, timeout: 1m, environment: CGO_ENABLED=0}
   - {name: vet, command: go vet ./...}
-gate: {checks: on}
+gate: {checks: on, runner: home}
 worktree: {setup: npm ci, copy: [.env, config/local.json], setup_timeout: 2m}
 merge: pr
 branch: work/{run}/all
@@ -115,7 +115,7 @@ func TestEverySetting(t *testing.T) {
 	want.ExitProtocol, want.Archive.Dir, want.Listen = true, filepath.Join(dir, "../copy"), "127.0.0.1:7071"
 	want.Hosts, want.Redact = []string{"git.example.org"}, []string{"X-[0-9]+"}
 	want.Agents = map[string]config.Agent{
-		"scripted": {Adapter: config.AdapterPlain, Command: []string{"./agent.sh", "-q"}, Input: config.InputJSON, Provider: "acme", Env: map[string]string{"PORT": "8080"}},
+		"scripted": {Adapter: config.AdapterPlain, Command: []string{"./agent.sh", "-q"}, Input: config.InputJSON, Provider: "acme", Env: map[string]string{"PORT": "8080"}, EnvFrom: []string{"ACME_KEY"}},
 		"default":  {Adapter: config.AdapterACP, Command: []string{"gemini", "--acp"}, Input: config.InputOnce, Provider: "default"},
 	}
 	all := []config.Permission{config.AllowEdit, config.AllowExecute, config.AllowFetch}
@@ -132,7 +132,7 @@ func TestEverySetting(t *testing.T) {
 		Expert:        role("default", 30*time.Minute, all[1:]),
 	}
 	developer := &want.Roles.Developer
-	developer.AtOnce, developer.Prompt, developer.Network = 3, prompt, config.On
+	developer.AtOnce, developer.Prompt, developer.Network, developer.Labels = 3, prompt, config.On, []string{"gpu", "linux-6.1"}
 	want.Roles.Auditor.Sandbox, want.Roles.Expert.Sandbox = sandbox.None, sandbox.Bubblewrap
 	want.Sandbox = config.Sandbox{Kind: sandbox.Landlock, Network: config.Off, Checks: config.Off,
 		Write: []string{filepath.Join(home, ".cache/go-build"), home, "/var/tmp", filepath.Join(dir, "build")}}
@@ -141,7 +141,7 @@ func TestEverySetting(t *testing.T) {
 		{Name: "test", Command: "go test ./...", Exit: 3, Timeout: time.Minute, Environment: "CGO_ENABLED=0"},
 		{Name: "vet", Command: "go vet ./...", Timeout: 10 * time.Minute},
 	}
-	want.Gate.Checks = config.On
+	want.Gate = config.Gate{Runner: config.GateHome, Checks: config.On}
 	want.Worktree = config.Worktree{Setup: "npm ci", Copy: []string{".env", "config/local.json"}, SetupTimeout: 2 * time.Minute}
 	want.Merge.Into, want.Branch = config.IntoPR, "work/{run}/all"
 	want.Limits.Agents, want.Limits.Silence, want.Limits.ConflictRetries = 7, time.Minute, 1
@@ -203,7 +203,8 @@ func TestResolve(t *testing.T) {
 var refused = []struct{ text, want string }{
 	{"exit_protcol: true", "exit_protcol: it is no setting; there are: exit_protocol, archive, "},
 	{"gate: {checks: hand}", `gate.checks: "hand": it has to be on or off`},
-	{"gate: on", "gate: it has to be settings, with these names: checks"},
+	{"gate: {runner: gpu1}", `gate.runner: "gpu1": it has to be other, any or home`},
+	{"gate: on", "gate: it has to be settings, with these names: runner, checks"},
 	{"exit_protocol: maybe", "exit_protocol: it has to be true or false"},
 	{"- a", "the file: it has to be settings"},
 	{"just text", "the file: it has to be settings"},
@@ -283,6 +284,17 @@ var refusedByLoad = []struct{ text, want string }{
 	{"branch: a b", `branch: "a b" is no name of a git branch`},
 	{"branch: a//b", "branch: "}, {"branch: -f", "branch: "}, {"branch: a..b", "branch: "}, {"branch: a.lock/b", "branch: "},
 	{"branch: .a", "branch: "}, {"branch: HEAD", "branch: "}, {"branch: ''", "branch: "}, {"branch: 'a@{1}'", "branch: "},
+	{"limits: {runner_lost: 9s}", "limits.runner_lost: 9s: it has to be 10s or longer"},
+	{"roles: {developer: {labels: [gpu, GPU]}}", `roles.developer.labels[2]: "GPU": a label has 1 to 64 of a-z`},
+	{"roles: {developer: {labels: [gpu, gpu]}}", `roles.developer.labels[2]: "gpu" is there twice`},
+	{"roles: {developer: {labels: ['']}}", `roles.developer.labels[1]: "": a label`},
+	{"roles: {expert: {labels: [gpu]}}", "roles.expert.labels: an expert is started where the agent is that asks it"},
+	{"roles: {remediation: {labels: [gpu]}}", "roles.remediation.labels: the environment is repaired on the box's own machine"},
+	{"roles: {critic: {agent: person, labels: [gpu]}}", "roles.critic.labels: you play it"},
+	{"agents: {a: {command: [x], env_from: ['s3cret!']}}", "agents.a.env_from[1]: it has to be the name of a variable"},
+	{"agents: {a: {command: [x], env_from: [K, K]}}", "agents.a.env_from[2]: K is there twice"},
+	{"agents: {a: {command: [x], env: {K: v}, env_from: [K]}}", "agents.a.env_from[1]: K is set below env as well"},
+	{"agents: {a: {command: [x], env_from: [GIT_DIR]}}", "agents.a.env_from[1]: GIT_DIR is kept from agents"},
 	{"limits: {grace: 0s}", "limits.grace: 0s: "}, {"limits: {silence: -5m}", "limits.silence: -5m0s: "},
 	{"budget: {cost_usd: .nan}", "budget.cost_usd: NaN: "}, {"budget: {cost_usd: .inf}", "budget.cost_usd: +Inf: "},
 	{"signals: {READY_FOR_REVIEWS: {kind: ready_for_review}}", `signals.READY_FOR_REVIEWS: 'READY_FOR_REVIEWS': it is, or looks like, READY_FOR_REVIEW: call it something else`},
@@ -294,7 +306,7 @@ var refusedByLoad = []struct{ text, want string }{
 	{"notify: {webhook: 'https://x', secret_env: whsec_abc}", "notify.secret_env: it has to be the name of an environment variable"},
 	{"notify: {webhook: 'https://x', secret_env: 's3cret!'}", "notify.secret_env: it has to be the name of an environment variable"},
 	{"notify: {command: x, secret_env: HOOK_SECRET}", "notify.secret_env: there is no notify.webhook"},
-	{"notify: {command: x, kinds: [question, lunch]}", `notify.kinds[2]: "lunch": it has to be question, review, finished, failed, stalled or budget`},
+	{"notify: {command: x, kinds: [question, lunch]}", `notify.kinds[2]: "lunch": it has to be question, review, finished, failed, stalled, budget or runner_lost`},
 	{"notify: {command: x, kinds: []}", "notify.kinds: it is empty"},
 }
 

@@ -96,6 +96,7 @@ func (f Found) proposeAgents(b *strings.Builder) {
 #             speak for it; the programs that are known have ways of their own
 #   provider  whose usage limit it shares; if left out, the agent's own name
 #   env       variables that are added to its environment
+#   env_from  names of variables that have to be set on the machine where it runs
 #   model     with ask: the model, as its server calls it
 #   tools     with ask: a JSON file that names MCP servers
 #   tree      with ask: a behaviour tree's Lua file, or the name of one that is built in
@@ -103,7 +104,8 @@ func (f Found) proposeAgents(b *strings.Builder) {
 `)
 	if len(f.Agents) == 0 {
 		b.WriteString(`# None was found of ` + strings.Join(KnownAgents(), ", ") + `: put yours here, such as
-#   my-agent: {adapter: plain, command: [./agent.sh], input: once, commands: exec, provider: acme, env: {KEY: value}}
+#   my-agent: {adapter: plain, command: [./agent.sh], input: once, commands: exec, provider: acme,
+#     env: {KEY: value}, env_from: [ACME_KEY]}
 agents: {}
 `)
 		return
@@ -144,6 +146,7 @@ func (f Found) proposeRoles(b *strings.Builder) {
 #               the others all but edit. A plain agent is not kept to it.
 #   sandbox     what keeps it in, if not what is set for all below
 #   network     on or off for its sandbox, if not as is set for all below
+#   labels      what the machine has to have that it is started on, such as [gpu]
 roles:
 `)
 	defaults := Default()
@@ -258,6 +261,7 @@ const proposeHead = `# Settings of Signalbox for this repository. A line with # 
 `
 
 const proposeGate = `gate:
+  #runner: other	# with several machines: on another than the developer's, on any, or at home
   #checks: off	# on: the box runs the checks on work that you hand out yourself too, if it has a branch
 `
 
@@ -291,6 +295,7 @@ limits:
   #grace: 5s	# from asking a process to end until it is killed
   #linger: 2s	# how long an agent must be quiet after its signal for its turn to be over
   #orphan: 30m	# how long an agent goes on while the box is away
+  #runner_lost: 5m	# how long nothing is heard of a runner before its work is given to others
 
 # What a run may spend; 0 for no limit. At the limit agents are ended, and you are asked.
 budget:
@@ -304,7 +309,7 @@ notify:
   #command: ""	# a command line for the shell, run in this file's directory
   #webhook: ""	# an http or https address that gets a POST
   #secret_env: ""	# the variable with the secret that signs what it gets
-  #kinds: [question, review, finished, failed, stalled, budget]
+  #kinds: [question, review, finished, failed, stalled, budget, runner_lost]
 
 # Line signals of your own: names for kinds that there are, such as
 # DONE_FOR_TODAY: {kind: ready_for_review, roles: [developer], argument: none, fields: [Summary]}
@@ -323,7 +328,8 @@ keep:
 #  segments: ""	# a directory for its log, on another disk
 #  mirror: ""	# a second directory that the log is written to
 #  keep: 0s	# how long outputs of work that is over stay, such as 2160h; 0s for ever
-#listen: 127.0.0.1:0	# on loopback only; port 0 is any that is free
+#listen: 127.0.0.1:0	# port 0 is any that is free; beyond this machine by TLS
+#tls: {always: false, cert: "", key: ""}	# TLS on this machine too; files with a certificate of yours
 #hosts: []	# that a pull request's URL may name, besides the common forges
 #redact: []	# patterns (RE2) of secrets that must not be stored
 `

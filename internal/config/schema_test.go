@@ -85,6 +85,8 @@ func (s *schema) constrain(at string) {
 		s.Enum, s.Default = []string{"plain", "acp", "claude", "codex"}, "plain"
 	case at == "agents.*.commands":
 		s.Enum = []string{string(config.CommandsExec)}
+	case at == "gate.runner":
+		s.Enum = []string{string(config.GateOther), string(config.GateAny), string(config.GateHome)}
 	case at == "review":
 		s.Enum = []string{string(config.ReviewProtected), string(config.ReviewUnprotected)}
 	case at == "audit":

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -16,7 +17,8 @@ import (
 type Setting struct {
 	Name    string // as notify.kinds
 	Value   string // empty if it is not set
-	Default bool   // it is as it is where nothing is set
+	Default bool   // it is as it is where nobody has set it
+	Means   string // what the value comes to, where it does not say that itself
 }
 
 // What stands for a value that may be a secret.
@@ -34,19 +36,75 @@ func (c Config) Shown() ([]Setting, error) {
 	if err != nil {
 		return nil, err
 	}
+	usual, known := map[Setting]bool{}, map[string]bool{}
 	defaults, err := none.list()
+	for _, s := range defaults {
+		usual[s], known[s.Name] = true, true
+	}
 	if err != nil {
 		return nil, err
 	}
-	usual := map[Setting]bool{}
-	for _, s := range defaults {
-		usual[s] = true
+	follow, err := c.bare().list()
+	for _, s := range follow {
+		part, _, _ := strings.Cut(s.Name, ".")
+		part, _, _ = strings.Cut(part, "[")
+		usual[s] = usual[s] || slices.Contains([]string{"roles", "agents", "checks"}, part)
+	}
+	if err != nil {
+		return nil, err
 	}
 	all, err := c.concealed().list()
 	for i, s := range all {
-		all[i].Default, all[i].Value = usual[s], r.Text(s.Value)
+		all[i].Default = usual[s] || !known[s.Name] && slices.Contains([]string{"", "0", "0s", "false"}, s.Value)
+		all[i].Value, all[i].Means = r.Text(s.Value), meaning(s.Name, s.Value)
 	}
 	return all, err
+}
+
+// bare returns settings with the same agents and checks, of which nothing is said, and with what roles go by: what follows for agents,
+// checks and roles then is by default.
+func (c Config) bare() Config {
+	b := Default()
+	b.Dir, b.Path, b.Sandbox.Kind, b.Sandbox.Network, b.Limits.Agents = c.Dir, c.Path, c.Sandbox.Kind, c.Sandbox.Network, c.Limits.Agents
+	b.Agents, b.Checks = map[string]Agent{}, make([]Check, len(c.Checks))
+	for name := range c.Agents {
+		b.Agents[name] = Agent{}
+	}
+	for i := range b.Checks {
+		b.Checks[i].Timeout = DefaultCheckTimeout
+	}
+	b.settle()
+	return b
+}
+
+// meaning says what a value comes to that means something else than it seems to, or that is not set.
+func meaning(name, value string) string {
+	switch {
+	case value == "0" && (strings.HasPrefix(name, "budget.") || name == "keep.megabytes"):
+		return "no limit"
+	case value == "0s" && (name == "archive.keep" || strings.HasPrefix(name, "keep.")):
+		return "for ever"
+	case name == "listen" && strings.HasSuffix(value, ":0"):
+		return "the port of before, or any that is free"
+	case value == "":
+		return unset[name]
+	}
+	if d, err := time.ParseDuration(value); err == nil && d >= 48*time.Hour && d%(24*time.Hour) == 0 {
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	}
+	return ""
+}
+
+// unset says what holds where nothing is set.
+var unset = map[string]string{
+	"archive.dir":       "in the box's directory",
+	"archive.segments":  "in the archive",
+	"archive.mirror":    "there is none",
+	"tls.cert":          "the box's own",
+	"tls.key":           "the box's own",
+	"checks":            "nothing is checked",
+	"merge.approve":     "nobody besides critic and auditor",
+	"notify.secret_env": "messages are not signed",
 }
 
 // concealed returns the settings without what may be a secret.
@@ -102,6 +160,19 @@ func walk(name string, n *yaml.Node, f func(name, value string)) {
 		}
 		f(name, strings.Join(values, ", "))
 	default:
-		f(name, n.Value)
+		f(name, brief(n.Value))
 	}
+}
+
+// brief writes a length of time as somebody would: 1h, and not 1h0m0s.
+func brief(value string) string {
+	if _, err := time.ParseDuration(value); err != nil {
+		return value
+	}
+	for _, none := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(value, none) {
+			value = value[:len(value)-2]
+		}
+	}
+	return value
 }

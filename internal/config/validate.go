@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -25,6 +26,9 @@ import (
 func (c *Config) validate(p *problems) {
 	if _, err := redact.New(c.Redact); err != nil {
 		p.add("redact", "%w", err)
+	}
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		p.add("tls", "cert and key go together: name both, or none")
 	}
 	c.Archive.validate(p)
 	c.Keep.validate(p)
@@ -195,8 +199,31 @@ func (c *Config) validateAgents(p *problems) {
 				p.add(at+".env", "%q can't be a variable of the environment", key)
 			}
 		}
+		if p.whole(at + ".env_from") {
+			a.validateEnvFrom(p, at)
+		}
 	}
 }
+
+// validateEnvFrom refuses what is no name of a variable: it may be a secret, so it is not told.
+func (a Agent) validateEnvFrom(p *problems, agent string) {
+	for i, name := range a.EnvFrom {
+		_, set := a.Env[name]
+		switch at := fmt.Sprintf("%s.env_from[%d]", agent, i+1); {
+		case len(name) > maxVariable || !variableName.MatchString(name):
+			p.add(at, "it has to be the name of a variable, of letters, digits and '_': its value stays on the machine where the agent runs")
+		case len(process.CleanEnv([]string{name + "="})) == 0:
+			p.add(at, "%s is kept from agents: it would make them part of what the box was started from, or git work elsewhere", name)
+		case set:
+			p.add(at, "%s is set below env as well: leave one of them out", name)
+		case slices.Contains(a.EnvFrom[:i], name):
+			p.add(at, "%s is there twice", name)
+		}
+	}
+}
+
+// maxVariable is how long the name of a variable can be.
+const maxVariable = 128
 
 func (c *Config) validateSignals(p *problems) {
 	var good []agentsig.Own
@@ -245,6 +272,9 @@ func (c *Config) validateRoles(p *problems) {
 		if p.has(at + ".network") {
 			oneOf(p, at+".network", r.Network, []Switch{On, Off})
 		}
+		if p.whole(at + ".labels") {
+			validateLabels(p, at+".labels", role, r)
+		}
 		if r.Prompt == "" {
 			continue
 		}
@@ -252,6 +282,32 @@ func (c *Config) validateRoles(p *problems) {
 			p.add(at+".prompt", "%w", err)
 		} else if !info.Mode().IsRegular() {
 			p.add(at+".prompt", "%s is no file", r.Prompt)
+		}
+	}
+}
+
+// runnerLabel is what a label of a runner looks like.
+var runnerLabel = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// validateLabels refuses labels that no runner has, and those of a role that is not placed by them.
+func validateLabels(p *problems, at string, role agentsig.Role, r Role) {
+	if len(r.Labels) == 0 {
+		return
+	}
+	switch {
+	case role == agentsig.RoleExpert:
+		p.add(at, "an expert is started where the agent is that asks it: leave it out")
+	case role == agentsig.RoleRemediation || role == agentsig.RoleHealthAuditor:
+		p.add(at, "the environment is repaired on the box's own machine: leave it out")
+	case r.Agent == Person:
+		p.add(at, "you play it, and no machine is chosen for you: leave it out")
+	}
+	for i, label := range r.Labels {
+		switch at := fmt.Sprintf("%s[%d]", at, i+1); {
+		case !runnerLabel.MatchString(label):
+			p.add(at, "%q: a label has 1 to 64 of a-z, 0-9, '.', '_' and '-', and begins with a letter or digit", label)
+		case slices.Contains(r.Labels[:i], label):
+			p.add(at, "%q is there twice", label)
 		}
 	}
 }
@@ -292,6 +348,7 @@ func (c *Config) validateChecks(p *problems) {
 // anything.
 func (c *Config) validateGate(p *problems) {
 	oneOf(p, "gate.checks", c.Gate.Checks, []Switch{On, Off})
+	oneOf(p, "gate.runner", c.Gate.Runner, []GateRunner{GateOther, GateAny, GateHome})
 	if c.Gate.Checks == On && len(c.Checks) == 0 && p.whole("checks") && !p.lost {
 		p.add("gate.checks", "there are no checks that the box could run: put them below checks, or leave this off")
 	}
@@ -358,7 +415,13 @@ func (l Limits) validate(p *problems) {
 			p.add("limits."+d.name, "%v: it has to be longer than 0s", d.value)
 		}
 	}
+	if l.RunnerLost < leastRunnerLost {
+		p.add("limits.runner_lost", "%v: it has to be %v or longer, so that a runner that is merely slow is not taken for lost", l.RunnerLost, leastRunnerLost)
+	}
 }
+
+// leastRunnerLost is longer than a few heartbeats of a runner.
+const leastRunnerLost = 10 * time.Second
 
 // plain says whether a name can be shown as it is.
 func plain(name string) bool {

@@ -34,7 +34,7 @@ const (
 // Why a command is refused.
 var (
 	ErrExists         = errors.New("there is a conversation with this id already")
-	ErrNoConversation = errors.New("there is no such conversation")
+	ErrNoConversation = errors.New("there is no such question")
 	ErrEnded          = errors.New("the conversation has ended")
 	ErrEmptyQuestion  = errors.New("the question is empty")
 	ErrBadTurn        = errors.New("turns are counted from 1")

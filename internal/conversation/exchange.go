@@ -28,7 +28,7 @@ func (x Exchange) Continuable(user, project string) error {
 	case x.UserID != user || x.ProjectID != project:
 		return fmt.Errorf("%s can't be continued: %w. Ask %s, or begin anew", id, ErrOthers, x.owner())
 	case x.Outcome == "":
-		return fmt.Errorf("%s can't be continued: %w. Wait for its answer, or name an earlier one: `signalbox events` lists them. If its process was stopped, it has no end; ask anew", id, ErrOpen)
+		return fmt.Errorf("%s can't be continued: %w. Wait for its answer, or name an earlier one: `signalbox ask --list` lists them. If its process was stopped, it has no end: `signalbox tree resume FILE` goes on with it if it was recorded (ask --record); else ask anew", id, ErrOpen)
 	case x.Removed:
 		return fmt.Errorf("%s can't be continued: %w any more, since outputs are kept for some time only (the setting archive.keep). Ask anew, and say what it is about", id, ErrNoAnswer)
 	case x.Answer == nil:

@@ -166,7 +166,7 @@ func (r *Run) planAmended(e ledger.Event, p Amended) {
 	}
 	for _, id := range p.Gone {
 		if t := r.Task(id); t != nil {
-			r.cancel(t)
+			r.cancel(t, e.Actor, "the plan was amended, and does not have it any more")
 			t.Dropped = true
 		}
 	}
@@ -174,7 +174,8 @@ func (r *Run) planAmended(e ledger.Event, p Amended) {
 		if t := r.Task(id); t != nil {
 			r.closeQuestions(id)
 			t.reset()
-			t.Cancelled, t.Dropped, t.NoChange = false, false, ""
+			t.keep()
+			t.NoChange = ""
 			t.beginAnew()
 			t.Developer.lose("the plan was amended")
 			t.Moved = r.Seq // what is under way for it is not due any more

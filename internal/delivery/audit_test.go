@@ -59,7 +59,7 @@ func TestUnauditedWaitsForNobody(t *testing.T) {
 	if part, role := run.Awaited(task); part != "" {
 		t.Errorf("a person is awaited: %s as %s", part, role)
 	}
-	if why := run.Why(task, time.Time{}); why != delivery.WaitMerge {
+	if why := run.Why(task, delivery.Moment{}); why != delivery.WaitMerge {
 		t.Errorf("it waits %s", why)
 	}
 }
@@ -70,15 +70,15 @@ func TestUnauditedStart(t *testing.T) {
 		run, task := lightRun()
 		task.Item.Waived = &work.Waiver{Seq: 4, Waived: work.Waived{Commit: "0123abc", Tree: "7ee0123", Start: start, Shown: 2, Review: 3}}
 		task.Item.Allowed = &work.Permit{Seq: 5, Allowed: work.Allowed{Commit: "0123abc"}}
-		i := slices.IndexFunc(run.Commands(), func(c delivery.Command) bool { return c.Do == delivery.DoMerge })
+		i := slices.IndexFunc(run.Commands(delivery.Moment{}), func(c delivery.Command) bool { return c.Do == delivery.DoMerge })
 		if i < 0 {
-			t.Fatalf("no merge is due: %+v", run.Commands())
+			t.Fatalf("no merge is due: %+v", run.Commands(delivery.Moment{}))
 		}
-		writes, err := run.Decide(delivery.MergeRan{Command: run.Commands()[i].ID, Commit: "0123abc", Tree: "7ee0123", Result: "0123abd"}, time.Time{})
+		writes, err := run.Decide(delivery.MergeRan{Command: run.Commands(delivery.Moment{})[i].ID, Commit: "0123abc", Tree: "7ee0123", Result: "0123abd"}, time.Time{})
 		if err != nil || len(writes) != 1 || writes[0].Do.Events()[0] != want {
 			t.Errorf("from event %d: %+v, %v", start, writes, err)
 		}
-		checked := delivery.MergeChecked{Command: run.Commands()[i].ID, Commit: "0123abc", Onto: "0123aaa", Tree: "0123bbb", Base: "0123000"}
+		checked := delivery.MergeChecked{Command: run.Commands(delivery.Moment{})[i].ID, Commit: "0123abc", Onto: "0123aaa", Tree: "0123bbb", Base: "0123000"}
 		if writes, err := run.Decide(checked, time.Time{}); err != nil || (len(writes) == 1) != (start == 1) {
 			t.Errorf("from event %d it is allowed: %+v, %v", start, writes, err)
 		}

@@ -108,7 +108,7 @@ func (r *Run) overBudget() bool { return r.RunBudget().Share(r.Used) >= 1 }
 func (r *Run) spent(t *Task) bool { return r.TaskBudget(t).Share(t.Used) >= 1 }
 
 // nextBudget ends agents whose budget is used up, also if that is what others have used.
-func (r *Run) nextBudget(time.Time) (Write, bool) {
+func (r *Run) nextBudget(Moment) (Write, bool) {
 	working := func(s *Session) bool { return s != nil && s.Working() }
 	if r.overBudget() {
 		for _, s := range r.Sessions {

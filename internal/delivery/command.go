@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 )
@@ -18,6 +17,7 @@ type Command struct {
 	Task    *Task    // of Gate and Merge
 	Repair  *Repair  // of MergeRepair
 	N       int      // of AddTask: which task of the plan
+	Runner  string   // who carries it out; "" for home
 }
 
 // Verb is what a command does.
@@ -36,8 +36,8 @@ const (
 	DoPublish     Verb = "publish"
 )
 
-// Commands lists what should be under way outside, in a stable order.
-func (r *Run) Commands() []Command {
+// Commands lists what should be under way outside, in a stable order, and who carries it out.
+func (r *Run) Commands(m Moment) []Command {
 	if !r.Live() {
 		return nil
 	}
@@ -51,12 +51,12 @@ func (r *Run) Commands() []Command {
 	for _, s := range r.Sessions {
 		switch {
 		case s.Over != "":
-			all = append(all, Command{ID: "end/" + s.ID, Do: DoEnd, Session: s})
+			all = append(all, Command{ID: "end/" + s.ID, Do: DoEnd, Session: s, Runner: s.Runner})
 			continue
 		case s.Prompt != nil && !s.Prompt.Delivered:
-			all = append(all, Command{ID: s.Prompt.ID, Do: DoPrompt, Session: s})
+			all = append(all, Command{ID: s.Prompt.ID, Do: DoPrompt, Session: s, Runner: s.Runner})
 		}
-		all = append(all, Command{ID: "start/" + s.ID, Do: DoStart, Session: s})
+		all = append(all, Command{ID: "start/" + s.ID, Do: DoStart, Session: s, Runner: s.Runner})
 	}
 	if r.Stopping == "" && r.Baseline == nil && !r.unsettled() {
 		all = append(all, Command{ID: r.baselineCommand(), Do: DoBaseline})
@@ -69,8 +69,8 @@ func (r *Run) Commands() []Command {
 		if r.Stopping != "" || r.dead(t) || t.Anew != "" || r.SessionOf(t.ID) != nil {
 			continue
 		}
-		if t.Item.Phase == agentsig.PhaseCIPending && t.Item.Lease == nil && t.Need == nil {
-			all = append(all, Command{ID: t.command(DoGate), Do: DoGate, Task: t})
+		if t.Item.Phase == agentsig.PhaseCIPending && t.Item.Lease == nil && t.Need == nil && t.Missing == "" {
+			all = append(all, Command{ID: t.command(DoGate), Do: DoGate, Task: t, Runner: r.GateOn(t, m)})
 		}
 		if t.Item.Judged() && (merge == nil || t.Moved < merge.Moved) {
 			merge = t // one at a time: each is checked on top of the one before
@@ -130,11 +130,11 @@ func (r *Run) due(do Verb, command string) *Task {
 
 // WaitsForPerson reports whether only a person can bring the run on: nothing is
 // under way, nothing is due, and nothing will be by the time alone.
-func (r *Run) WaitsForPerson(now time.Time) bool {
-	if _, due := r.Next(now); due || !r.Live() || !r.Planned() || !r.Wake(now).IsZero() {
+func (r *Run) WaitsForPerson(m Moment) bool {
+	if _, due := r.Next(m); due || !r.Live() || !r.Planned() || !r.Wake(m.Now).IsZero() {
 		return false
 	}
-	for _, c := range r.Commands() {
+	for _, c := range r.Commands(m) {
 		if c.Do != DoStart || c.Session.Waiting == "" {
 			return false
 		}

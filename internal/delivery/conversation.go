@@ -72,6 +72,7 @@ type Developer struct {
 	Conversation Conversation // zero if it left none
 	Lost         string       // why nobody goes on with it
 	Told         int          // how many of the task's briefs it knows
+	Runner       string       // that it was on, with its worktree and what its program remembers
 	Failed       string       // what went wrong last, since a person looked at it: a kind of [Brief]
 	Again        bool         // and the time before, too
 }
@@ -98,7 +99,7 @@ type Resumed struct {
 // develops notes that a session develops a task, in the conversation of the one before if that is what was granted.
 func (t *Task) develops(s *Session, resumes string) {
 	last := t.Developer
-	t.Developer = Developer{Session: s.ID, Agent: s.Agent, Told: len(t.Briefs)}
+	t.Developer = Developer{Session: s.ID, Agent: s.Agent, Runner: s.Runner, Told: len(t.Briefs)}
 	if resumes != "" && resumes == last.Session && last.Conversation.ID != "" {
 		s.Resumes = &Resumed{last.Session, last.Conversation, last.Told}
 		t.Developer.Failed = last.Failed
@@ -119,6 +120,8 @@ func (t *Task) endOfTalk(s *Session, p Ended) {
 		d.Session, d.Conversation, d.Told = s.Resumes.Session, s.Resumes.Conversation, s.Resumes.Told
 	}
 	switch {
+	case p.How == Lost:
+		d.lose("its runner " + s.Runner + " was lost")
 	case s.GivenUp:
 		d.lose("the last one did not come to an end")
 	case s.Over != "":
@@ -167,13 +170,19 @@ func (r *Run) leaseGranted(t *Task, e ledger.Event, p work.Granted) {
 		}
 		return
 	}
-	s := &Session{ID: t.Item.Session(), Role: l.Role, Agent: l.Agent, Task: t.ID, Started: e.Time}
+	s := &Session{ID: t.Item.Session(), Role: l.Role, Agent: l.Agent, Task: t.ID, Runner: l.Runner, Started: e.Time}
 	r.Sessions[s.ID] = s
 	t.Conflict, t.Awaits = keepTries(t.Conflict), ""
+	if !Reviewer(l.Role) {
+		t.Missing = ""
+	}
 	if l.Role == agentsig.RoleDeveloper {
 		t.develops(s, p.Resumes)
 	}
 }
+
+// byPerson is why a session ends whose task a person has taken.
+const byPerson = "a person has taken the task"
 
 // byHand is why a conversation is not gone on with: the work is not what its agent has written.
 const byHand = "somebody worked on it by hand since"

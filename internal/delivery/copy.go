@@ -4,19 +4,36 @@ import "slices"
 
 // Copy returns the run as it is now, for whoever reads it while it goes on. Its
 // sessions and questions are left out.
-func (r *Run) Copy() Run {
+func (r *Run) Copy() Run { return r.copyOf(r.Tasks, r.Requests) }
+
+// CopyFor is a Copy for a session on a task, which has of its tasks that one alone, and what was asked for it: many sessions keep theirs for long.
+func (r *Run) CopyFor(task string) Run {
+	var tasks []*Task
+	if t := r.Task(task); t != nil {
+		tasks = []*Task{t}
+	}
+	var requests []*Request
+	for _, q := range r.Requests {
+		if q.Task == task {
+			requests = append(requests, q)
+		}
+	}
+	return r.copyOf(tasks, requests)
+}
+
+func (r *Run) copyOf(tasks []*Task, requests []*Request) Run {
 	c := *r
 	c.Sessions, c.Questions, c.Waits, c.Logins, c.Unknown = nil, nil, nil, nil, nil
 	c.Tolerated = slices.Clone(r.Tolerated)
-	c.Tasks = make([]*Task, len(r.Tasks))
-	for i, t := range r.Tasks {
+	c.Tasks = make([]*Task, len(tasks))
+	for i, t := range tasks {
 		task := *t
 		task.Briefs = slices.Clone(t.Briefs)
 		c.Tasks[i] = &task
 	}
 	c.index()
-	c.Requests = make([]*Request, len(r.Requests))
-	for i, q := range r.Requests {
+	c.Requests = make([]*Request, len(requests))
+	for i, q := range requests {
 		request := *q
 		c.Requests[i] = &request
 	}

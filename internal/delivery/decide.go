@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -86,8 +87,15 @@ func (r *Run) late(in Turn) ([]Write, error) {
 	if err != nil || t == nil || !in.handsOver() {
 		return nil, nil
 	}
+	var writes []Write
 	if t.Item.Holds(token) {
-		return nil, nil // its process has ended, and the item is about to be given back
+		if t.Away != in.Session {
+			return nil, nil // its process has ended, and the item is about to be given back
+		}
+		writes = append(writes, t.do(work.Release{Token: token}))
+	}
+	if t.Late >= maxLate {
+		return nil, nil
 	}
 	if t.Item.Completed == token.Counter || len(t.Item.Recorded(in.Key)) > 0 {
 		return nil, nil // it is the word that ended it
@@ -96,8 +104,11 @@ func (r *Run) late(in Turn) ([]Write, error) {
 	if !ok {
 		actor = "unknown"
 	}
-	return []Write{t.do(work.End{Token: token, Actor: actor, Signal: in.Signal, Said: in.Said, Key: in.Key})}, nil
+	return append(writes, t.do(work.End{Token: token, Actor: actor, Signal: in.Signal, Said: in.Said, Key: in.Key})), nil
 }
+
+// maxLate bounds how many results of a task are recorded that came too late.
+const maxLate = 32
 
 // refusals are signals that an agent gave in another's name.
 func (r *Run) refusals(s *Session, in Turn) []Write {
@@ -298,6 +309,9 @@ func (in Denied) decide(r *Run, _ time.Time) ([]Write, error) {
 	return []Write{r.event(PermissionDenied, s.ID, Denial{in.Report, s.Task, cut(in.Text)})}, nil
 }
 
+// commitName is what names the commit that a session has handed in.
+var commitName = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
 // End is the end of an agent's process.
 type End struct {
 	Session string
@@ -310,6 +324,9 @@ func (in End) decide(r *Run, now time.Time) ([]Write, error) {
 		return nil, nil
 	}
 	in.Role, in.Task, in.Detail = string(s.Role), s.Task, cut(in.Detail)
+	if !commitName.MatchString(in.Commit) {
+		in.Commit = ""
+	}
 	var writes []Write
 	if provider := r.Settings.Roles[s.Role].Provider; in.How == Limited && s.Over == "" {
 		until := in.ResetAt
@@ -338,6 +355,7 @@ func (in Prompted) decide(r *Run, _ time.Time) ([]Write, error) {
 // GateRan is the gate's result on a task.
 type GateRan struct {
 	Command string // whose result it is
+	Runner  string // who ran it; "" for home
 	Commit  string
 	Passed  bool
 	Checks  []work.Check
@@ -346,21 +364,39 @@ type GateRan struct {
 	Trouble string // why it could not be told, or that the same checks fail without the change
 
 	Since work.Since // nothing was changed since then, so no check ran ([Task.Unchanged])
+
+	Signed *work.Signed // by the runner; nil if nothing has to be ([GateRan.Verdict])
 }
+
+// Verdict reports whether it says what checks came to, which a runner on another machine signs.
+func (in GateRan) Verdict() bool { return in.Trouble == "" && in.Since == "" }
+
+// Statement is what the runner signs of a task of a run.
+func (in GateRan) Statement(runner, run string, t *Task) work.GateStatement {
+	g := work.Gate{Runner: runner, Commit: in.Commit, Checks: in.Checks, Files: in.Files, Output: cut(in.Output), Signed: &work.Signed{Order: in.Command}}
+	return g.Statement(run, t.ID, t.Item.Subject, in.Passed)
+}
+
+// ErrOtherWork refuses what a runner says of another commit than the one that it was to look at.
+var ErrOtherWork = errors.New("the checks ran on other work")
 
 func (in GateRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	t := r.due(DoGate, in.Command)
-	if t == nil || t.Item.Phase != agentsig.PhaseCIPending || t.Item.Lease != nil {
+	switch {
+	case t == nil || t.Item.Phase != agentsig.PhaseCIPending || t.Item.Lease != nil:
 		return nil, nil
+	case in.Runner != "" && in.Commit != t.checked():
+		return nil, fmt.Errorf("%w: the runner %s looked at %s, and was to look at %s", ErrOtherWork, in.Runner, short(in.Commit), short(t.checked()))
 	}
 	if in.Trouble != "" {
 		return []Write{t.do(work.Block{Cause: string(CauseInfrastructure), Reason: cut(in.Trouble)})}, nil
 	}
 	if in.Since = cmp.Or(t.Unchanged(in.Commit, in.Files), in.Since); in.Since != "" {
-		return []Write{t.do(work.Report{Commit: in.Commit, Files: in.Files, Since: in.Since})}, nil
+		return []Write{t.do(work.Report{Commit: in.Commit, Files: in.Files, Since: in.Since, Runner: in.Runner})}, nil
 	}
 	return []Write{t.do(work.Report{
-		Commit: in.Commit, Passed: in.Passed, Checks: in.Checks, Output: cut(in.Output), Files: in.Files, NoChange: cutTo(t.NoChange, maxText/4),
+		Commit: in.Commit, Passed: in.Passed, Checks: in.Checks, Output: cut(in.Output), Files: in.Files, NoChange: cutTo(t.NoChange, maxText/4), Runner: in.Runner,
+		Signed: in.Signed,
 	})}, nil
 }
 

@@ -53,10 +53,10 @@ func TestLayers(t *testing.T) {
 	if err := r.Evolve(1000, ledger.Event{Type: delivery.BaselineChecked, Subject: "run", Payload: baseline}); err != nil {
 		t.Fatal(err)
 	}
-	if w, due := r.Next(time.Now()); !due || w.Item != "item0" {
+	if w, due := r.Next(delivery.Moment{Now: time.Now()}); !due || w.Item != "item0" {
 		t.Errorf("due is %+v, %v", w, due)
 	}
-	r.WaitsForPerson(time.Now())
+	r.WaitsForPerson(delivery.Moment{Now: time.Now()})
 	if n := r.Task("T-0").Dependents; n != (layers-1)*wide {
 		t.Errorf("%d tasks wait for the first, want %d", n, (layers-1)*wide)
 	}

@@ -58,6 +58,7 @@ const (
 	ModelSignalled       = "ModelSignalled"    // of its own turn, by the model that an expert asks
 	ToolCalled           = "ToolCalled"        // by that model; recorded before it is called
 	ToolReturned         = "ToolReturned"
+	WorkPushed           = "WorkPushed" // the box's repository has what a session on another machine has done so far
 )
 
 // Types lists every type of event on a run.
@@ -69,7 +70,7 @@ func Types() []string {
 		RepairChecked, RepairReviewed, RepairMerged, RepairUnmerged, RemediationEnded,
 		ExpertRequested, ExpertRefused, ExpertAdvised, ExpertFailed, RequesterResumed, ConflictReported, ProviderPaused,
 		TaskCancelled, TaskRetried, MessageTold, PullRequestOpened, CheckoutTouched, PermissionDenied, UsageReported, BudgetReached, ProtectionLost,
-		LeftoversRemoved, PlanAmended, ConversationLost, ModelSignalled, ToolCalled, ToolReturned,
+		LeftoversRemoved, PlanAmended, ConversationLost, ModelSignalled, ToolCalled, ToolReturned, WorkPushed,
 	}
 }
 
@@ -110,6 +111,7 @@ type Finished struct {
 	Completed int     `json:"completed"`
 	Unchanged int     `json:"unchanged,omitempty"` // of those completed: without a change
 	Left      int     `json:"left"`
+	GivenUp   int     `json:"given_up,omitempty"` // of those left
 }
 
 // Outcome is how a run ended.
@@ -139,6 +141,7 @@ type Granted struct {
 	Request string        `json:"request,omitempty"`
 	Round   int           `json:"round,omitempty"`
 	Commit  string        `json:"commit,omitempty"` // of a repair, that a critic is to review
+	Runner  string        `json:"runner,omitempty"` // that its process is on; empty for home
 
 	TokenSHA256 ledger.Hash `json:"token_sha256,omitzero"` // of the token of the session's process
 }
@@ -156,6 +159,8 @@ type Ended struct {
 	Budget  Scope     `json:"budget,omitempty"` // that it has used up
 
 	Conversation *Conversation `json:"conversation,omitempty"` // that its agent's program can go on with
+	Commit       string        `json:"commit,omitempty"`       // that the work of a session at home was committed as, for others to go on with; empty if it lies there alone. One elsewhere has WorkPushed
+	Runner       string        `json:"runner,omitempty"`       // that the session was lost with, because nothing was heard of it for too long
 }
 
 // How is how an agent's process ended.
@@ -173,11 +178,12 @@ const (
 	LoggedOut  How = "logged_out"  // its provider refuses its login
 	OverBudget How = "over_budget" // of its run, its task or its turn
 	Broken     How = "broken"      // it was not started: its worktree could not be made ready
+	Lost       How = "lost"        // its runner was away for too long
 )
 
 // Hows lists how an agent's process can end.
 func Hows() []How {
-	return []How{Done, Crashed, TimedOut, Stalled, Limited, Stopped, Orphaned, LoggedOut, OverBudget, Broken}
+	return []How{Done, Crashed, TimedOut, Stalled, Limited, Stopped, Orphaned, LoggedOut, OverBudget, Broken, Lost}
 }
 
 // Delivered is the payload of PromptDelivered.
@@ -268,6 +274,7 @@ type Answered struct {
 	ID     string `json:"id"`
 	Choice string `json:"choice,omitempty"`
 	Text   string `json:"text,omitempty"`
+	Task   string `json:"task,omitempty"` // that the question is about; empty if it is about the run, and in events from before
 }
 
 // Choices of answers.

@@ -77,13 +77,14 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	SessionGranted: with(func(r *Run, e ledger.Event, p Granted) {
 		r.Granted++
 		r.Sessions[e.Session] = &Session{
-			ID: e.Session, Role: p.Role, Agent: p.Agent, Task: p.Task, Request: p.Request, Round: p.Round, Commit: p.Commit, Started: e.Time,
+			ID: e.Session, Role: p.Role, Agent: p.Agent, Task: p.Task, Request: p.Request, Round: p.Round, Commit: p.Commit, Runner: p.Runner, Started: e.Time,
 		}
 		if q := r.request(p.Request); q != nil {
 			q.Expert = e.Session
 		}
 	}),
 	SessionEnded: with((*Run).sessionEnded),
+	WorkPushed:   with(func(r *Run, e ledger.Event, p WorkAt) { r.pushed(e.Session, p) }),
 	PromptDelivered: with(func(r *Run, e ledger.Event, p Delivered) {
 		if s := r.Sessions[e.Session]; s != nil && s.Prompt != nil && s.Prompt.ID == p.Prompt {
 			s.Prompt.Delivered = true
@@ -190,9 +191,9 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	}),
 	ConflictReported: with((*Run).conflictReported),
 	ProviderPaused:   with((*Run).providerPaused),
-	TaskCancelled: with(func(r *Run, _ ledger.Event, p OnTask) {
+	TaskCancelled: with(func(r *Run, e ledger.Event, p OnTask) {
 		if t := r.Task(p.Task); t != nil {
-			r.cancel(t)
+			r.cancel(t, e.Actor, p.Text)
 		}
 	}),
 	TaskRetried: with((*Run).taskRetried),
@@ -390,11 +391,15 @@ func (r *Run) sessionEnded(e ledger.Event, p Ended) {
 	r.requesterGone(s, t)
 	if t != nil {
 		t.endOfTalk(s, p)
+		t.endOfWork(s, p)
+	}
+	if p.How == Lost {
+		r.lost(s, t)
 	}
 	if s.Over != "" {
 		return // what it came to is counted already
 	}
-	if p.How == Limited || p.How == Stopped || p.How == LoggedOut || p.How == Orphaned || p.How == OverBudget && p.Budget == ScopeRun { // nobody's fault
+	if p.How == Limited || p.How == Stopped || p.How == LoggedOut || p.How == Orphaned || p.How == Lost || p.How == OverBudget && p.Budget == ScopeRun { // nobody's fault
 		if q := r.request(s.Request); q != nil && q.Expert == s.ID {
 			q.Expert = ""
 		}
@@ -406,7 +411,7 @@ func (r *Run) sessionEnded(e ledger.Event, p Ended) {
 	}
 	switch p.How {
 	case Broken:
-		r.obstacle(t, p.Detail)
+		r.notStarted(t, s, p.Detail)
 	case OverBudget:
 		r.stopped(t, p.Budget)
 	case TimedOut, Stalled:

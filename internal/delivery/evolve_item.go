@@ -44,6 +44,9 @@ func (r *Run) EvolveItem(after work.Item, e ledger.Event) error {
 	if done := agentsig.PhaseCompleted; (before.Phase == done) != (after.Phase == done) {
 		r.bury()
 	}
+	if l := before.Lease; l.ByPerson() && !Reviewer(l.Role) && before.Session() != after.Session() {
+		t.leftAtHome()
+	}
 	if before.Lease != nil && before.Session() != after.Session() {
 		if s := r.Sessions[before.Session()]; s != nil && s.Over == "" {
 			s.Over = leaseEnds(e.Type)
@@ -66,7 +69,7 @@ func leaseEnds(event string) string {
 	case work.WorkOverridden:
 		return "the operator has taken over"
 	case work.WorkTaken:
-		return "a person has taken the task"
+		return byPerson
 	}
 	return "its lease was ended"
 }
@@ -78,6 +81,8 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 	case work.AgentSessionCompleted:
 		t.workedOn(before)
 		return decoded(e, func(p work.Result) { r.sessionCompleted(t, before, p) })
+	case work.LateResultRecorded:
+		t.Late++
 	case work.SignalRecorded:
 		return decoded(e, func(p work.Signalled) { r.noted(p.Said) })
 	case work.GatePassed:
@@ -166,14 +171,17 @@ func (r *Run) gateFailed(t *Task, p work.Gate) {
 		t.Count.Unchanged = 0
 	}
 	switch {
+	case t.Missing != "": // nobody has looked at anything
+		t.Missing = ""
+		r.again(t, work.SinceGate, p.Output, "")
 	case p.Since == work.SinceStart:
-		r.again(t, p.Since, nothingChanged)
+		r.again(t, p.Since, nothingChanged, "")
 	case p.Since != "":
 		text := "Nothing was changed since " + failures[p.Since] + ", so nobody looked at it again."
 		if t.Failed != nil {
 			text += " This was said of it:\n" + t.Failed.Text
 		}
-		r.again(t, p.Since, text)
+		r.again(t, p.Since, text, ", and nothing was changed since")
 	case len(p.Checks) == 0:
 		r.fail(t, work.SinceGate, p.Commit, "The gate could not take your work as it is:\n"+p.Output)
 	default:
@@ -191,25 +199,25 @@ const maxUnchanged = 2
 // fail sends a task back whose commit did not pass.
 func (r *Run) fail(t *Task, by work.Since, commit, text string) {
 	t.Failed = &Failure{by, commit, text}
-	r.again(t, by, text)
+	r.again(t, by, text, "")
 }
 
-// again has a task worked on again, and counts that by whose word it is.
-func (r *Run) again(t *Task, by work.Since, text string) {
+// again has a task worked on again, and counts that by whose word it is. What is more to say of that ends the question, if a person is asked.
+func (r *Run) again(t *Task, by work.Since, text, more string) {
 	c, l := &t.Count, r.Settings.Limits
 	switch by {
 	case work.SinceStart:
 		r.rework(t, "gate", &c.Unchanged, maxUnchanged, CauseUnchanged, "the task is called done, and nothing was changed", text)
 	case work.SinceReview:
-		r.rework(t, "review", &c.Reviews, l.Reviews, CauseReviews, "the review fails", text)
+		r.rework(t, "review", &c.Reviews, l.Reviews, CauseReviews, "the review fails"+more, text)
 	case work.SinceAudit:
-		r.rework(t, "audit", &c.Audits, l.Audits, CauseAudits, "the audit fails", text)
+		r.rework(t, "audit", &c.Audits, l.Audits, CauseAudits, "the audit fails"+more, text)
 	case work.SinceMerge:
-		r.rework(t, "merge", &c.Merges, l.Gates, CauseMerges, "the merge fails", text)
+		r.rework(t, "merge", &c.Merges, l.Gates, CauseMerges, "the merge fails"+more, text)
 	case work.SincePerson:
-		r.rework(t, "merge", &c.Merges, l.Gates, CauseMerges, "the merge is not approved", text)
+		r.rework(t, "merge", &c.Merges, l.Gates, CauseMerges, "the merge is not approved"+more, text)
 	default:
-		r.rework(t, "gate", &c.Gates, l.Gates, CauseGates, "the gate fails", text)
+		r.rework(t, "gate", &c.Gates, l.Gates, CauseGates, "the gate fails"+more, text)
 	}
 }
 
@@ -224,6 +232,9 @@ func (r *Run) rework(t *Task, from string, count *int, most int, cause Cause, wh
 // sessionCompleted is what a signal that ends a session leads to, besides the
 // phase that it hands over.
 func (r *Run) sessionCompleted(t *Task, before work.Item, p work.Result) {
+	if p.Given != "" {
+		t.at(p.Given)
+	}
 	delete(r.Unknown, t.ID+"/"+string(before.Lease.Role))
 	text := p.Text()
 	switch p.Signal {

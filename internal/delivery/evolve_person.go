@@ -3,6 +3,7 @@ package delivery
 import (
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -51,7 +52,7 @@ func (r *Run) questionAnswered(e ledger.Event, p Answered) {
 			x.Advised, x.Advice, x.Failed = true, Worded(e.Actor, text), ""
 		}
 	case t != nil && p.Choice == ChooseCancel:
-		r.cancel(t)
+		r.cancel(t, e.Actor, p.Text)
 	case t != nil:
 		t.reset()
 		t.Briefs = append(t.Briefs, Brief{"answer", "Question: " + q.Text + "\nAnswer: " + Worded(e.Actor, text)})
@@ -80,13 +81,43 @@ func (t *Task) reset() {
 	t.Failed = nil
 	t.Developer.Failed, t.Developer.Again = "", false
 	t.Count, t.Findings, t.Conflict, t.Question, t.Need, t.Awaits = Count{}, nil, nil, "", nil, ""
+	t.Unfit, t.Late = nil, 0
 }
 
-func (r *Run) cancel(t *Task) {
-	t.Cancelled, t.Need, t.Question = true, nil, ""
+// cancel gives a task up, by somebody's word.
+func (r *Run) cancel(t *Task, by, why string) {
+	t.Cancelled, t.DroppedBy, t.DroppedFor = true, by, why
+	t.Need, t.Question = nil, ""
 	r.bury()
 	r.closeQuestions(t.ID)
-	r.endAll(t.ID, "the task was cancelled")
+	r.endAll(t.ID, "the task was given up")
+}
+
+// keep takes back that a task was given up.
+func (t *Task) keep() {
+	t.Cancelled, t.Dropped, t.DroppedBy, t.DroppedFor = false, false, "", ""
+}
+
+// GivenUp says who gave a task up and why, or with which one it was; empty if it was not.
+func (r *Run) GivenUp(t *Task) string {
+	if !r.dead(t) {
+		return ""
+	}
+	if t.Cancelled {
+		by := "by " + orSome(t.DroppedBy, "somebody")
+		if client, ok := strings.CutPrefix(t.DroppedBy, work.ClientPrefix); ok {
+			by = "by the client " + client
+		} else if t.DroppedBy == work.OperatorActor {
+			by = "by the operator"
+		}
+		return because(by, t.DroppedFor)
+	}
+	for _, id := range t.BlockedBy {
+		if b := r.Task(id); b != nil && r.dead(b) {
+			return "with " + id + ", which it depends on"
+		}
+	}
+	return ""
 }
 
 // closeQuestions takes back what was asked about a task.
@@ -105,7 +136,7 @@ func (r *Run) taskRetried(e ledger.Event, p OnTask) {
 	}
 	r.closeQuestions(t.ID)
 	t.reset()
-	t.Cancelled, t.Dropped = false, false
+	t.keep()
 	r.bury()
 	if strings.TrimSpace(p.Text) != "" {
 		t.Briefs = append(t.Briefs, Brief{"operator", Worded(e.Actor, p.Text)})

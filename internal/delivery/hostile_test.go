@@ -115,7 +115,7 @@ func (s *scenario) takeFitting(in delivery.Input) {
 		s.fits(w)
 		s.record(w)
 	}
-	for w, due := s.run.Next(s.now); due; w, due = s.run.Next(s.now) {
+	for w, due := s.run.Next(s.moment()); due; w, due = s.run.Next(s.moment()) {
 		s.fits(w)
 		s.record(w)
 	}

@@ -37,7 +37,7 @@ func (r *Run) providerPaused(_ ledger.Event, p Pause) {
 }
 
 // nextLogin asks about a login that is refused: once, for all tasks.
-func (r *Run) nextLogin(time.Time) (Write, bool) {
+func (r *Run) nextLogin(Moment) (Write, bool) {
 	for _, provider := range slices.Sorted(maps.Keys(r.Logins)) {
 		if l := r.Logins[provider]; l.Refused && l.Question == "" {
 			return r.event(QuestionAsked, "", Question{

@@ -135,7 +135,7 @@ func TestAmendMutants(t *testing.T) {
 		{Name: "what was under way for the text before counts", File: "amend.go", Old: "t.Moved = r.Seq", New: "_ = r.Seq"},
 		{Name: "who works on the text before goes on", File: "amend.go", Old: "r.endAll(id, \"the plan was amended\")", New: ""},
 		{Name: "a question outlives its task's text", File: "amend.go", Old: "r.closeQuestions(id)\n", New: ""},
-		{Name: "what is changed stays cancelled", File: "amend.go", Old: "t.Cancelled, t.Dropped, t.NoChange = false, false, \"\"", New: "t.NoChange = \"\""},
+		{Name: "what is changed stays cancelled", File: "amend.go", Old: "t.keep()\n\t\t\tt.NoChange = \"\"", New: "t.NoChange = \"\""},
 		{Name: "what is gone is left", File: "amend.go", Old: "t.Dropped = true", New: "t.Dropped = false"},
 		{Name: "what is completed is done again in its place", File: "amend.go", Old: "case t == nil || t.Item.Phase == agentsig.PhaseCompleted:\n\t\t\tadd(id)", New: "case t == nil:\n\t\t\tadd(id)"},
 		{Name: "a task has the id of another", File: "amend.go", Old: "(name == id || !planned)", New: "(name == id || !planned || true)"},
@@ -170,6 +170,8 @@ func TestUntilMutants(t *testing.T) {
 // A reason to wait that has no words is noticed.
 func TestWaitMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "TestNowhere", Mutant: mutant.Mutant{Name: "a machine that drains is waited for in silence", File: "wait.go", Old: "return !o.Away && !o.Draining && o.has(", New: "return !o.Away && o.has("}},
+		{By: "TestNowhere", Mutant: mutant.Mutant{Name: "what lies at home is waited for elsewhere", File: "wait.go", Old: "(o.Name == \"\" || !t.AtHome ||", New: "(true ||"}},
 		{By: "TestWaitWords", Mutant: mutant.Mutant{Name: "a role that nobody plays is not spoken of", File: "wait.go",
 			Old: "return \"for somebody in the role \" + r.unplayed(t)", New: "return \"\""}},
 	})
@@ -191,5 +193,65 @@ func TestToleratedMutants(t *testing.T) {
 		{Name: "nothing is said of what is not checked", File: "tolerate.go", Old: "names := r.Tolerated\n\tif len(names) == 0 {", New: "names := r.Tolerated\n\tif true {"},
 		{Name: "one check that may fail is all of them", File: "tolerate.go", Old: "len(names) >= r.Checks", New: "true"},
 		{Name: "what was tolerated before is forgotten", File: "tolerate.go", Old: "append(slices.Clone(r.Tolerated), names...)", New: "names"},
+	}))
+}
+
+// Each of these faults in who gave a task up is noticed.
+func TestGivenUpMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestGivenUp$|TestWords", []mutant.Mutant{
+		{Name: "nobody gave a task up", File: "evolve_person.go", Old: "r.cancel(t, e.Actor, p.Text)", New: "r.cancel(t, \"\", \"\")"},
+		{Name: "what is tried again stays given up by somebody", File: "evolve_person.go", Old: "\tt.keep()\n", New: "\tt.Dropped = false\n"},
+		{Name: "what is given up with another task says nothing", File: "evolve_person.go", Old: "b != nil && r.dead(b)", New: "b != nil && b.Dropped"},
+		{Name: "what was given up is only left", File: "next.go", Old: "f.GivenUp++", New: "_ = f"},
+		{Name: "an answer that gives up reads as any other", File: "words.go", Old: "if p.Choice == ChooseCancel {\n\t\t\treturn p.Task, because(\"given up", New: "if false {\n\t\t\treturn p.Task, because(\"given up"},
+	}))
+}
+
+// Each of these faults in where agents and checks are placed, and in what becomes of a machine that is lost, is noticed; internal/sim
+// has more.
+func TestPlaceMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestScenarios|TestGateIsSpread|TestLostIs|TestPushed|TestMissing", []mutant.Mutant{
+		{Name: "a machine without the labels fits", File: "place.go", Old: "case !o.has(labels):", New: "case false:"},
+		{Name: "without runners labels say nothing", File: "place.go", Old: "len(labels) > 0 { // which", New: "len(labels) > 99 { // which"},
+		{Name: "a machine that is away fits", File: "place.go", Old: "case !o.Away:", New: "case true:"},
+		{Name: "a machine that is away is missed for what it can't do", File: "place.go", Old: "case o.Agents == nil || slices.Contains(o.Agents, agent):", New: "default:"},
+		{Name: "a machine that is away runs checks", File: "place.go", Old: " || o.Away })", New: " })"},
+		{Name: "a machine that is away goes on", File: "machine.go", Old: " && !m.Machines[i].Away", New: ""},
+		{Name: "a machine without the program fits", File: "place.go", Old: "!slices.Contains(o.Agents, agent) })", New: "false })"},
+		{Name: "a machine that is draining fits", File: "place.go", Old: "case o.Draining:\n\t\t\tdraining++", New: "case false:\n\t\t\tdraining++"},
+		{Name: "a machine that is full fits", File: "machine.go", Old: "m.Places > 0 && m.Sessions >= m.Places", New: "m.Places < 0"},
+		{Name: "work that lies at home is gone on with elsewhere", File: "place.go", Old: "t.AtHome && !Reviewer(role)", New: "false"},
+		{Name: "rework goes anywhere", File: "place.go", Old: "after(!t.roomOn(role, a))-after(!t.roomOn(role, b)),", New: ""},
+		{Name: "the fullest machine is first", File: "place.go", Old: "a.Sessions*r.places(b), b.Sessions*r.places(a)", New: "b.Sessions*r.places(a), a.Sessions*r.places(b)"},
+		{Name: "load is counted, and places are not", File: "place.go", Old: "a.Sessions*r.places(b), b.Sessions*r.places(a)", New: "a.Sessions, b.Sessions"},
+		{Name: "what can't be started is tried there again", File: "place.go", Old: "after(slices.Contains(t.Unfit, a.Name))-after(slices.Contains(t.Unfit, b.Name)),", New: ""},
+		{Name: "a conversation goes on where it is not", File: "place.go", Old: "session == \"\" || on == runner", New: "true || on == runner"},
+		{Name: "an expert is started without its program", File: "place.go", Old: "case !slices.Contains(o.Agents, agent):", New: "case false:"},
+		{Name: "an expert is started at home", File: "next.go", Old: "Request: q.Request, Runner: s.Runner}", New: "Request: q.Request}"},
+		{Name: "nobody says what a task waits for", File: "next.go", Old: "return WaitRunner", New: "return WaitAgents"},
+		{Name: "checks run where the work was done", File: "place.go", Old: "return o.Name == t.author() })", New: "return false })"},
+		{Name: "any machine runs checks", File: "place.go", Old: "!o.Checks || o.Draining || o.Away", New: "o.Away"},
+		{Name: "the gate leaves home that is set to it", File: "place.go", Old: "|| r.Settings.Gate == GateHome", New: ""},
+		{Name: "the gate is never on the developer's machine", File: "place.go", Old: "&& r.Settings.Gate != GateAny", New: ""},
+		{Name: "the gate moves when somebody comes", File: "place.go", Old: "ok && m.machine(on) != nil", New: "false && ok && m.machine(on) != nil"},
+		{Name: "what nobody has a commit of is checked elsewhere", File: "place.go", Old: "m.Machines == nil || commit == \"\"", New: "m.Machines == nil || commit == \"none\""},
+		{Name: "what can't be judged is checked elsewhere", File: "place.go", Old: "t.Unpushed != \"\" ||", New: ""},
+		{Name: "a runner's word on other work counts", File: "decide.go", Old: "case in.Runner != \"\" && in.Commit != t.checked():", New: "case false:"},
+		{Name: "a lost machine costs its task a crash", File: "evolve.go", Old: "p.How == Orphaned || p.How == Lost ||", New: "p.How == Orphaned ||"},
+		{Name: "who goes on knows nothing of a lost machine", File: "machine.go", Old: "t.Briefs = append(t.Briefs, Brief{\"lost\", text})", New: "_ = text"},
+		{Name: "the conversation of a lost machine goes on", File: "conversation.go", Old: "case p.How == Lost:", New: "case false:"},
+		{Name: "what was never handed in is checked", File: "machine.go", Old: "t.Missing = s.Runner", New: "_ = s"},
+		{Name: "what is missing was judged", File: "evolve_item.go", Old: "case t.Missing != \"\":", New: "case false:"},
+		{Name: "what a session hands in is not gone on with", File: "machine.go", Old: "case p.Commit != \"\":\n\t\tt.at(p.Commit)", New: "case p.Commit != \"\":"},
+		{Name: "home's own work is older than what was handed in", File: "machine.go", Old: "case s.Runner == \"\" && p.How != Broken", New: "case false && s.Runner == \"\" && p.How != Broken"},
+		{Name: "a person's work is older than what was handed in", File: "evolve_item.go", Old: "\t\tt.leftAtHome()\n", New: ""},
+		{Name: "who was taken the task from hands it in", File: "machine.go", Old: "|| s.Over == byPerson:", New: ":"},
+		{Name: "who was taken the task from pushes it", File: "pushed.go", Old: "s.Over == byPerson ||", New: ""},
+		{Name: "what has not changed was not handed in", File: "pushed.go", Old: "s.Pushed && t.Pushed == in.Commit", New: "t.Pushed == in.Commit"},
+		{Name: "home is repaired for another machine", File: "machine.go", Old: "if s.Runner == \"\" {\n\t\tr.obstacle", New: "if true {\n\t\tr.obstacle"},
+		{Name: "what was pushed has any name", File: "pushed.go", Old: "if !commitName.MatchString(in.Commit) && (", New: "if false && ("},
+		{Name: "anything is a commit", File: "decide.go", Old: "if !commitName.MatchString(in.Commit) {", New: "if false {"},
+		{Name: "late results without end", File: "decide.go", Old: "if t.Late >= maxLate {", New: "if false {"},
+		{Name: "a lost session's word is no late one until its item is free", File: "decide.go", Old: "if t.Away != in.Session {", New: "if true {"},
 	}))
 }

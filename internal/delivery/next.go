@@ -17,16 +17,16 @@ const leaseTerm = 10 * time.Minute
 
 // Next says what is due without any input. The caller records it, folds it and
 // asks again, until nothing is due.
-func (r *Run) Next(now time.Time) (Write, bool) {
+func (r *Run) Next(m Moment) (Write, bool) {
 	if !r.Live() || !r.Planned() && r.Stopping == "" {
 		return Write{}, false
 	}
-	steps := []func(time.Time) (Write, bool){r.nextRelease, r.nextFinish, r.nextBudget, r.nextLogin, r.nextTask, r.nextRemediation, r.nextRequest, r.nextStart}
+	steps := []func(Moment) (Write, bool){r.nextRelease, r.nextFinish, r.nextBudget, r.nextLogin, r.nextTask, r.nextRemediation, r.nextRequest, r.nextStart}
 	if r.Stopping != "" {
 		steps = steps[:2]
 	}
 	for _, step := range steps {
-		if w, ok := step(now); ok {
+		if w, ok := step(m); ok {
 			return w, true
 		}
 	}
@@ -34,7 +34,7 @@ func (r *Run) Next(now time.Time) (Write, bool) {
 }
 
 // nextRelease gives back an item whose session has gone.
-func (r *Run) nextRelease(time.Time) (Write, bool) {
+func (r *Run) nextRelease(Moment) (Write, bool) {
 	for _, t := range r.Tasks {
 		if l := t.Item.Lease; l != nil && l.Agent != "" && !l.ByPerson() && r.Sessions[t.Item.Session()] == nil {
 			return t.do(work.Release{Token: l.Token}), true
@@ -44,7 +44,7 @@ func (r *Run) nextRelease(time.Time) (Write, bool) {
 }
 
 // nextFinish ends the run when nothing more can come of it.
-func (r *Run) nextFinish(time.Time) (Write, bool) {
+func (r *Run) nextFinish(Moment) (Write, bool) {
 	f, dropped := Finished{Outcome: Completed}, 0
 	for _, t := range r.Tasks {
 		switch {
@@ -59,6 +59,9 @@ func (r *Run) nextFinish(time.Time) (Write, bool) {
 			dropped++
 		default:
 			f.Outcome = Partial
+			if r.dead(t) {
+				f.GivenUp++
+			}
 		}
 	}
 	f.Left = r.Started.Tasks - f.Completed - dropped // also those that were never added
@@ -88,7 +91,7 @@ func (r *Run) over() bool {
 }
 
 // nextTask blocks, asks about or unblocks a task, completes it without a change, or has it merged without an audit.
-func (r *Run) nextTask(time.Time) (Write, bool) {
+func (r *Run) nextTask(Moment) (Write, bool) {
 	for _, t := range r.Tasks {
 		if r.dead(t) || t.Item.Lease != nil && !t.overtaken() || r.SessionOf(t.ID) != nil || t.Item.Phase == agentsig.PhaseCompleted {
 			continue
@@ -103,6 +106,8 @@ func (r *Run) nextTask(time.Time) (Write, bool) {
 			return t.do(work.Block{Cause: string(r.question(t.Question).Cause), Reason: "it waits for " + t.Question}), true
 		case !blocked && t.Trouble:
 			return t.do(work.Block{Cause: causeTrouble, Reason: "the environment has to be repaired"}), true
+		case t.Missing != "" && t.Item.Phase == agentsig.PhaseCIPending:
+			return t.do(work.Report{Commit: r.Base, Output: "The runner " + t.Missing + " has not handed in what was called ready: do again what is not there."}), true
 		case t.Item.Agreed():
 			return t.do(work.Leave{}), true
 		case r.reviewSuffices(t):
@@ -134,7 +139,7 @@ func (r *Run) unplayed(t *Task) string {
 // causeTrouble marks a block that follows from trouble that is counted already.
 const causeTrouble = "trouble"
 
-func (r *Run) nextRemediation(now time.Time) (Write, bool) {
+func (r *Run) nextRemediation(at Moment) (Write, bool) {
 	m := r.Remediation
 	switch m.Stage {
 	case "":
@@ -168,13 +173,13 @@ func (r *Run) nextRemediation(now time.Time) (Write, bool) {
 			return r.askAboutRepair("the critic accepts it, and you approve merges"), true
 		}
 	case StageRepair, StageAudit, StageReview:
-		return r.nextRepairer(now)
+		return r.nextRepairer(at)
 	}
 	return Write{}, false
 }
 
 // nextRepairer starts the agent that the stage of remediation is for.
-func (r *Run) nextRepairer(now time.Time) (Write, bool) {
+func (r *Run) nextRepairer(at Moment) (Write, bool) {
 	m, role := r.Remediation, stageRoles[r.Remediation.Stage]
 	if r.Settings.Roles[role].Agent == "" {
 		return r.event(QuestionAsked, "", Question{
@@ -190,7 +195,7 @@ func (r *Run) nextRepairer(now time.Time) (Write, bool) {
 			return Write{}, false // nobody that can write is beside a critic
 		}
 	}
-	switch place := r.place(role, now); {
+	switch place := r.place(role, at.Now); {
 	case r.Paused:
 		return Write{}, false
 	case place == WaitBudget:
@@ -230,14 +235,14 @@ func (r *Run) grant(g Granted) Write {
 }
 
 // nextRequest goes on with requests for experts.
-func (r *Run) nextRequest(now time.Time) (Write, bool) {
+func (r *Run) nextRequest(m Moment) (Write, bool) {
 	for _, q := range r.Requests {
 		asked := slices.ContainsFunc(r.Open(), func(a *Asked) bool { return a.Request == q.Request })
 		s := r.Sessions[q.Session]
 		switch {
 		case s == nil || s.Over != "" || asked:
 		case q.Advised:
-			switch r.place(s.Role, now) {
+			switch r.place(s.Role, m.Now) {
 			case "":
 				return r.event(RequesterResumed, s.ID, ExpertCall{Request: q.Request, Task: q.Task}), true
 			case WaitBudget:
@@ -260,9 +265,15 @@ func (r *Run) nextRequest(now time.Time) (Write, bool) {
 				Text: "the agent asks for the expert " + q.Target + ", which you are: what should it know?", Context: q.Text,
 			}), true
 		case q.Expert == "" && r.mayStart() && r.expertFree(q.Target) && !r.lingers(q):
-			switch r.place(agentsig.RoleExpert, now) {
+			switch r.place(agentsig.RoleExpert, m.Now) {
 			case "":
-				return r.grant(Granted{Role: agentsig.RoleExpert, Agent: r.Settings.Roles[agentsig.RoleExpert].Agent, Task: q.Task, Request: q.Request}), true
+				can, never := r.expertOn(s.Runner, m)
+				switch {
+				case never != "":
+					return r.event(ExpertFailed, "", ExpertCall{Request: q.Request, Task: q.Task, Text: never}), true
+				case can:
+					return r.grant(Granted{Role: agentsig.RoleExpert, Agent: r.Settings.Roles[agentsig.RoleExpert].Agent, Task: q.Task, Request: q.Request, Runner: s.Runner}), true
+				}
 			case WaitBudget:
 				if w, ok := r.askBudget(); ok {
 					return w, true
@@ -327,7 +338,7 @@ func (r *Run) place(role agentsig.Role, now time.Time) Wait {
 }
 
 // Why says what keeps a task from being worked on now; empty if nothing does.
-func (r *Run) Why(t *Task, now time.Time) Wait {
+func (r *Run) Why(t *Task, m Moment) Wait {
 	role, ok := roleFor(t.Item.Phase)
 	switch {
 	case t.Item.Phase == agentsig.PhaseCompleted:
@@ -356,7 +367,7 @@ func (r *Run) Why(t *Task, now time.Time) Wait {
 		return WaitNobody
 	case t.Awaits != "" && r.Task(t.Awaits).Item.Phase != agentsig.PhaseCompleted && !r.dead(r.Task(t.Awaits)):
 		return WaitDependency
-	case t.Conflict != nil && t.Conflict.Until.After(now) && !r.settled(t.Conflict.Holder):
+	case t.Conflict != nil && t.Conflict.Until.After(m.Now) && !r.settled(t.Conflict.Holder):
 		return WaitConflict
 	case r.Paused:
 		return WaitPaused
@@ -365,7 +376,13 @@ func (r *Run) Why(t *Task, now time.Time) Wait {
 	case !r.mayStart():
 		return WaitEnvironment
 	}
-	return r.place(role, now)
+	if w := r.place(role, m.Now); w != "" {
+		return w
+	}
+	if _, held := r.Place(t, role, m); held != "" {
+		return WaitRunner
+	}
+	return ""
 }
 
 // settled reports whether a task is known and will not change files any more.
@@ -376,11 +393,11 @@ func (r *Run) settled(task string) bool {
 
 // nextStart chooses who is started: critics before auditors before developers,
 // then what most other tasks depend on, then the plan's order.
-func (r *Run) nextStart(now time.Time) (Write, bool) {
+func (r *Run) nextStart(m Moment) (Write, bool) {
 	var ready []*Task
 	budget := false
 	for _, t := range r.Tasks {
-		switch r.Why(t, now) {
+		switch r.Why(t, m) {
 		case "":
 			ready = append(ready, t)
 		case WaitBudget:
@@ -398,9 +415,10 @@ func (r *Run) nextStart(now time.Time) (Write, bool) {
 	})
 	role, _ := roleFor(t.Item.Phase)
 	agent := r.Settings.Roles[role].Agent
-	grant := work.Grant{Epoch: r.Epoch, Actor: agent, Role: role, Agent: agent, TTL: leaseTerm}
+	runner, _ := r.Place(t, role, m)
+	grant := work.Grant{Epoch: r.Epoch, Actor: agent, Role: role, Agent: agent, TTL: leaseTerm, Runner: runner}
 	if role == agentsig.RoleDeveloper {
-		grant.Resumes, grant.Fresh = r.goesOn(t, agent)
+		grant.Resumes, grant.Fresh = r.resumesOn(t, agent, runner, m)
 	}
 	return t.do(grant), true
 }

@@ -40,7 +40,7 @@ func (in Answer) decide(r *Run, _ time.Time) ([]Write, error) {
 	case choice == "" && q.Cause == CauseBudget: // words could mean either
 		return nil, fmt.Errorf("%w: %s has %s", ErrNoAnswer, q.ID, strings.Join(q.Choices, ", "))
 	}
-	return []Write{r.operator(in.Actor, QuestionAnswered, "", Answered{q.ID, choice, text})}, nil
+	return []Write{r.operator(in.Actor, QuestionAnswered, "", Answered{q.ID, choice, text, q.Task})}, nil
 }
 
 // operator makes an event of what the operator has decided, or a client of theirs.

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"testing"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -15,7 +14,7 @@ func TestOvertaken(t *testing.T) {
 		task := &Task{Anew: agentsig.PhaseImplementation, Item: work.Item{Phase: agentsig.PhaseReview, Lease: &work.Lease{Agent: holder}}}
 		task.ID = "T-1"
 		r := &Run{Tasks: []*Task{task}}
-		if w, ok := r.nextTask(time.Time{}); ok != want {
+		if w, ok := r.nextTask(Moment{}); ok != want {
 			t.Errorf("held by %s: %+v, %v", holder, w, ok)
 		}
 	}

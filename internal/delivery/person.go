@@ -151,7 +151,7 @@ func (in Take) decide(r *Run, _ time.Time) ([]Write, error) {
 // Why a task can't be taken.
 var (
 	ErrEnding  = errors.New("the run is being ended: nobody goes on with its tasks")
-	ErrDropped = errors.New("the task is cancelled: retry it first")
+	ErrDropped = errors.New("the task was given up: retry it first")
 	ErrBlocker = errors.New("the task can't be begun before another one is merged")
 )
 

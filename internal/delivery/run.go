@@ -66,6 +66,13 @@ type Task struct {
 	Findings   []uint64 // fingerprints of what reviews and audits found
 	Failed     *Failure // the last commit that did not pass, since a person looked at it; never changed in place
 	Given      string   // the commit that a person handed in, if it was one: what is checked, whatever becomes of the worktree
+	Pushed     string   // the commit that the work is at, as its last session handed it in: the next one, wherever it is, begins there
+	Unfit      []string // machines on which agents on it could not be started, since a person looked at it
+	Missing    string   // the runner that has not handed in what its session called ready; empty if nothing is missing
+	Away       string   // the session that was lost with its runner last
+	Late       int      // results that came too late, since a person looked at it
+	AtHome     bool     // what was done lies in home's worktree alone: there is no such commit, and nobody can go on with it elsewhere
+	Unpushed   string   // why what its last session on another machine has done can't be judged
 	NoChange   string   // why nothing has to be changed, if the last developer claims that
 	Briefs     []Brief  // what the next agent has to be told
 	Developer  Developer
@@ -75,6 +82,8 @@ type Task struct {
 	Awaits     string // another task that it turned out to depend on
 	Conflict   *FileConflict
 	Cancelled  bool
+	DroppedBy  string         // who gave it up, if somebody did
+	DroppedFor string         // the reason that they gave
 	Dropped    bool           // the plan was amended, and does not have it any more
 	Anew       agentsig.Phase // the plan was amended: where it begins anew
 	Dead       bool           // it will never be completed
@@ -165,6 +174,8 @@ type Session struct {
 	Request string // that an expert is to answer
 	Round   int    // of remediation
 	Commit  string // of a repair, that it is to review
+	Runner  string // that its process is on; "" for home
+	Pushed  bool   // it is known where what it has done so far is, or why that can't be judged
 	Started time.Time
 	Turn    int      // the last one that was dealt with
 	Noted   int      // the last report that was noted

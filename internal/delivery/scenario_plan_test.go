@@ -18,7 +18,7 @@ import (
 // what it protects as protected=yes, a pull request at the end as publish=yes, that a person approves merges as approve=person,
 // why it has no auditor as unaudited=sentence, and that its items say so and its start does not as forged=yes.
 func (s *scenario) plan(words []string) {
-	started := delivery.Started{ID: "R1", Title: "a plan", Branch: "main", Settings: delivery.Settings{
+	started := delivery.Started{ID: "R1", Title: "a plan", Branch: "main", Base: "0000000", Settings: delivery.Settings{
 		Roles: map[agentsig.Role]delivery.Role{}, Experts: []string{"dba"}, Limits: delivery.DefaultLimits(),
 	}}
 	for _, role := range agentsig.Roles() {
@@ -53,7 +53,7 @@ func (s *scenario) plan(words []string) {
 
 // amend hands in another version of the plan: all its tasks, written as in plan, one with another text as T-1!.
 func (s *scenario) amend(words []string) {
-	before := s.run.Commands()
+	before := s.run.Commands(s.moment())
 	in := delivery.Amend{Actor: work.OperatorActor, Digest: fmt.Sprint("version ", s.seq), Title: "a plan", BlockedBy: map[string][]string{}}
 	for _, w := range words {
 		id, blockers, _ := strings.Cut(w, "<")
@@ -94,6 +94,11 @@ func (s *scenario) set(to *delivery.Settings, name, value string) {
 		to.Protect(nil)
 	case name == "protected":
 		to.Protect([]string{"no sandbox"})
+	case name == "labels":
+		role, labels, _ := strings.Cut(value, ":")
+		to.Roles[agentsig.Role(role)] = delivery.Role{Agent: "scripted", Provider: "one", Labels: strings.Split(labels, ",")}
+	case name == "gate":
+		to.Gate = value
 	case name == "rework":
 		to.Rework = delivery.Rework(value)
 	case name == "publish" && value == "yes":

@@ -96,6 +96,11 @@ type scenario struct {
 	log     []ledger.Event
 	forged  bool                // items say that nobody audits them, and the run's start says otherwise
 	planned map[string][]string // what the tasks of the plan are blocked by
+
+	machines []delivery.Machine // that are present; nil for home alone
+	gates    map[string]string  // the gate's commands, and who has them
+	pushes   int                // commits that sessions have handed in
+	cut      bool               // they hand none in
 }
 
 // play does what a line says, then all that is due; sessions that are over end, and
@@ -104,6 +109,12 @@ func (s *scenario) play(line string) {
 	verb, rest, _ := strings.Cut(line, " ")
 	who, words, _ := strings.Cut(rest, " ")
 	switch verb {
+	case "machines":
+		s.present(strings.Fields(rest))
+	case "cut": // sessions hand nothing in from now on, or again
+		s.cut = who != "no"
+	case "lost": // with its runner, after it has handed something in, or not
+		s.take(delivery.End{Session: s.session(who).ID, Ended: delivery.Ended{How: delivery.Lost, Commit: s.push(s.session(who), words == "pushed")}})
 	case "plan":
 		s.plan(strings.Fields(rest))
 	case "say":
@@ -214,9 +225,21 @@ func (s *scenario) gate(task, words string) {
 	if !same {
 		s.commits++
 	}
+	on := ""
+	for _, c := range s.run.Commands(s.moment()) {
+		if c.Do == delivery.DoGate && c.Task.ID == task {
+			on = c.Runner
+		}
+	}
 	r := delivery.GateRan{
 		Command: s.command(delivery.DoGate, task), Commit: fmt.Sprintf("%07x", 0x1a2b3c3+s.commits), Files: new(2),
 		Passed: words == "pass", Checks: []work.Check{{Name: "test", Passed: words == "pass"}},
+	}
+	if t := s.run.Task(task); t.Pushed != "" {
+		r.Commit = t.Pushed
+	}
+	if r.Runner = on; words == "forged" {
+		r.Commit, r.Passed = "fffffff", true
 	}
 	if nothing {
 		r.Commit = "0000000"
@@ -372,7 +395,7 @@ func (s *scenario) commitOf(task string) string {
 
 // command returns the id of what is due, or says that it is not.
 func (s *scenario) command(do delivery.Verb, task string) string {
-	for _, c := range s.run.Commands() {
+	for _, c := range s.run.Commands(s.moment()) {
 		if c.Do == do && (c.Task == nil || c.Task.ID == task) {
 			return c.ID
 		}
@@ -463,6 +486,49 @@ func (s *scenario) fold(seq uint64, e ledger.Event) {
 	}
 }
 
+// present says which machines there are. One is written as gpu1, or as gpu1/label=gpu/places=2/has=other/draining/blind/away, which has two
+// places and no checks; unheard is one that nothing was ever heard of.
+func (s *scenario) present(words []string) {
+	s.machines = []delivery.Machine{}
+	for _, w := range words {
+		parts := strings.Split(w, "/")
+		m := delivery.Machine{Name: parts[0], Agents: []string{"scripted"}, Checks: true}
+		if m.Name == delivery.Home {
+			m.Name = ""
+		}
+		for _, p := range parts[1:] {
+			switch name, value, _ := strings.Cut(p, "="); name {
+			case "label":
+				m.Labels = append(m.Labels, value)
+			case "places":
+				m.Places = int(value[0] - '0')
+			case "has":
+				m.Agents = []string{value}
+			case "draining":
+				m.Draining = true
+			case "blind":
+				m.Checks = false
+			case "away":
+				m.Away = true
+			case "unheard":
+				m.Away, m.Agents = true, nil
+			default:
+				s.t.Fatalf("what is %q?", p)
+			}
+		}
+		s.machines = append(s.machines, m)
+	}
+}
+
+// push is the commit that a session hands in at its end, if it does.
+func (s *scenario) push(session *delivery.Session, does bool) string {
+	if !does || s.machines == nil || delivery.Reviewer(session.Role) {
+		return ""
+	}
+	s.pushes++
+	return fmt.Sprintf("c%06x%033d", s.pushes, 0)
+}
+
 // talk is the conversation that a session leaves: the one that it went on with, or its own.
 func (s *scenario) talk(session string) *delivery.Conversation {
 	if s.talks == 0 {
@@ -479,12 +545,12 @@ func (s *scenario) talk(session string) *delivery.Conversation {
 // way then.
 func (s *scenario) settle() {
 	for {
-		if w, due := s.run.Next(s.now); due {
+		if w, due := s.run.Next(s.moment()); due {
 			s.record(w)
 			continue
 		}
 		moved := false
-		for _, c := range s.run.Commands() {
+		for _, c := range s.run.Commands(s.moment()) {
 			switch c.Do {
 			case delivery.DoStart:
 				before := s.seq
@@ -496,7 +562,7 @@ func (s *scenario) settle() {
 				s.addTask(c.N)
 				moved = true
 			case delivery.DoEnd:
-				s.take(delivery.End{Session: c.Session.ID, Ended: delivery.Ended{How: delivery.Done, Conversation: s.talk(c.Session.ID)}})
+				s.take(delivery.End{Session: c.Session.ID, Ended: delivery.Ended{How: delivery.Done, Conversation: s.talk(c.Session.ID), Commit: s.push(c.Session, !s.cut)}})
 				moved = true
 			case delivery.DoPrompt:
 				fmt.Fprintf(s.out, "  prompt: %s %s\n", c.Session.Prompt.Ask, c.Session.Prompt.Text)
@@ -517,7 +583,11 @@ func (s *scenario) settle() {
 // state says what is under way.
 func (s *scenario) state() string {
 	var all []string
-	for _, c := range s.run.Commands() {
+	gates := map[string]string{}
+	for _, c := range s.run.Commands(s.moment()) {
+		if c.Do == delivery.DoGate {
+			gates[c.ID] = c.Runner
+		}
 		switch {
 		case c.Session != nil && c.Session.Waiting != "":
 			all = append(all, fmt.Sprintf("%s %s waits for %s", c.Session.Task, c.Session.Role, c.Session.Waiting))
@@ -534,15 +604,35 @@ func (s *scenario) state() string {
 		default:
 			all = append(all, string(c.Do))
 		}
+		if c.Runner != "" {
+			all[len(all)-1] += " on " + c.Runner
+		}
+	}
+	s.gates = gates
+	for _, t := range s.run.Tasks {
+		if w := s.run.Why(t, s.moment()); w == delivery.WaitRunner {
+			all = append(all, t.ID+" waits: "+w.Words(&s.run, t, s.moment()))
+		}
 	}
 	slices.Sort(all)
 	switch {
 	case s.run.Finished != nil:
 		return "the end"
-	case s.run.WaitsForPerson(s.now):
+	case s.run.WaitsForPerson(s.moment()):
 		all = append(all, "waits for a person")
 	case !s.run.Wake(s.now).IsZero():
 		all = append(all, "until "+s.run.Wake(s.now).Format("15:04"))
 	}
 	return strings.Join(all, "; ")
+}
+
+// moment is what there is to decide by.
+func (s *scenario) moment() delivery.Moment {
+	n := map[string]int{}
+	s.run.CountOn(n)
+	m := delivery.Moment{Now: s.now, Gates: s.gates}
+	if s.machines != nil {
+		m.Machines = delivery.Loaded(s.machines, n)
+	}
+	return m
 }

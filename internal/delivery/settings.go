@@ -15,6 +15,7 @@ type Settings struct {
 	Budget  Budget                 `json:"budget"`
 	Publish bool                   `json:"publish,omitempty"` // a pull request is opened at the end
 	Rework  Rework                 `json:"rework,omitempty"`  // resumed if it is empty
+	Gate    string                 `json:"gate,omitempty"`    // on which machine: another than the developer's if it is empty; [GateAny] or [GateHome]
 	Approve string                 `json:"approve,omitempty"` // [Person] if a person approves each merge before it is made
 
 	Unaudited Unaudited `json:"unaudited,omitempty"` // why the run has no auditor; empty if it has one, as all had before this was recorded
@@ -28,6 +29,8 @@ type Role struct {
 	Agent    string `json:"agent"`
 	Provider string `json:"provider"`          // whose usage limit it shares
 	AtOnce   int    `json:"at_once,omitempty"` // 0: no limit but that of all agents
+
+	Labels []string `json:"labels,omitempty"` // that a machine has on which it is started
 }
 
 // Limits bound what a run does by itself.

@@ -2,7 +2,9 @@ package delivery
 
 import (
 	"cmp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 )
@@ -32,19 +34,41 @@ const (
 	WaitAgents      Wait = "agents"   // as many are at work as may be
 	WaitRole        Wait = "role"     // as many are at work in the role as may be
 	WaitBudget      Wait = "budget"
+	WaitRunner      Wait = "runner" // that fits, and has a free place
 )
 
 // Waits lists all reasons. Whoever shows or describes tasks knows each of them.
 func Waits() []Wait {
 	return []Wait{
 		WaitCompleted, WaitCancelled, WaitQuestion, WaitEnvironment, WaitMerge, WaitGate, WaitBlocked, WaitSession, WaitBlocker,
-		WaitNobody, WaitPerson, WaitDependency, WaitConflict, WaitPaused, WaitBaseline, WaitProvider, WaitLogin, WaitAgents, WaitRole, WaitBudget,
+		WaitNobody, WaitPerson, WaitDependency, WaitConflict, WaitPaused, WaitBaseline, WaitProvider, WaitLogin, WaitAgents, WaitRole, WaitBudget, WaitRunner,
 	}
+}
+
+// WaitsSince is when a task could first have been gone on with: when its phase or holder changed last, or the last task that the plan puts
+// before it was completed, if that was later.
+func (r *Run) WaitsSince(t *Task) time.Time {
+	since := t.Since
+	for _, id := range t.BlockedBy {
+		if b := r.Task(id); b != nil && b.Item.Phase == agentsig.PhaseCompleted && b.Since.After(since) {
+			since = b.Since
+		}
+	}
+	return since
+}
+
+// Nowhere reports whether no machine that is there could go on with a task, however free it were: then a person has to do something.
+func (r *Run) Nowhere(t *Task, m Moment) bool {
+	role, _ := roleFor(t.Item.Phase)
+	p := r.Settings.Roles[role]
+	return !slices.ContainsFunc(m.Machines, func(o Machine) bool {
+		return !o.Away && !o.Draining && o.has(p.Labels) && slices.Contains(o.Agents, p.Agent) && (o.Name == "" || !t.AtHome || Reviewer(role))
+	})
 }
 
 // Words says to a person what a task waits for. They are empty if it waits for nothing: it is over,
 // or somebody works on it.
-func (w Wait) Words(r *Run, t *Task) string {
+func (w Wait) Words(r *Run, t *Task, m Moment) string {
 	switch w {
 	case WaitQuestion:
 		return "for " + cmp.Or(t.Question, "a person")
@@ -88,6 +112,10 @@ func (w Wait) Words(r *Run, t *Task) string {
 		return "for a free agent"
 	case WaitBudget:
 		return "for the budget"
+	case WaitRunner:
+		role, _ := roleFor(t.Item.Phase)
+		_, held := r.Place(t, role, m)
+		return held
 	}
 	return ""
 }

@@ -41,6 +41,19 @@ func Words(e ledger.Event, task func(subject string) string) string {
 	return oneLine(sentence)
 }
 
+// Sentence is the same for who shows besides whom it is about and who did it.
+func Sentence(e ledger.Event) string {
+	say, ok := words[e.Type]
+	if !ok {
+		return oneLine(e.Type)
+	}
+	_, sentence, err := say(e)
+	if err != nil {
+		return oneLine(e.Type + " that can't be read")
+	}
+	return oneLine(sentence)
+}
+
 // byHandOf chooses how to say what was done by hand: a client's name stands before it already.
 func byHandOf(e ledger.Event, operator, client string) string {
 	if strings.HasPrefix(e.Actor, work.ClientPrefix) {
@@ -168,7 +181,13 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		if p.Unchanged > 0 {
 			without = fmt.Sprintf(" (%d with no change)", p.Unchanged)
 		}
-		return "", fmt.Sprintf("the run has ended: %s, %d completed%s, %d left", p.Outcome, p.Completed, without, p.Left)
+		left := fmt.Sprintf("%d left", p.Left-p.GivenUp)
+		if p.GivenUp > 0 && p.GivenUp == p.Left {
+			left = fmt.Sprintf("%d given up", p.GivenUp)
+		} else if p.GivenUp > 0 {
+			left = fmt.Sprintf("%d given up, %s", p.GivenUp, left)
+		}
+		return "", fmt.Sprintf("the run has ended: %s, %d completed%s, %s", p.Outcome, p.Completed, without, left)
 	}),
 	BaselineChecked: spoken(func(_ ledger.Event, p Baseline) (string, string) {
 		if p.Trouble != "" {
@@ -178,7 +197,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return "", because(words, lastLine(complaint.ReplaceAllString(p.Output, "")))
 	}),
 	SessionGranted: spoken(func(_ ledger.Event, p Granted) (string, string) {
-		what := fmt.Sprintf("%s (%s) started", p.Role, p.Agent)
+		what := fmt.Sprintf("%s (%s) started%s", p.Role, p.Agent, onMachine(p.Runner))
 		switch {
 		case p.Round > 0:
 			what += fmt.Sprintf(", round %d", p.Round)
@@ -189,6 +208,13 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	}),
 	SessionEnded: spoken(func(e ledger.Event, p Ended) (string, string) {
 		return p.Task, because(fmt.Sprintf("%s %s", orSome(p.Role, e.Session), endings[p.How]), p.Detail)
+	}),
+	WorkPushed: spoken(func(_ ledger.Event, p WorkAt) (string, string) {
+		of := "the work of the " + orSome(string(p.Role), "agent") + onMachine(p.Runner)
+		if p.Problem != "" {
+			return p.Task, because(of+" can't be brought here", p.Problem)
+		}
+		return p.Task, of + " has arrived: " + short(p.Commit)
 	}),
 	PromptDelivered: spoken(func(e ledger.Event, _ Delivered) (string, string) { return "", e.Session + " has its prompt" }),
 	UnknownRecovery: spoken(func(_ ledger.Event, p Unknown) (string, string) {
@@ -210,7 +236,10 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return p.Task, fmt.Sprintf("asks: %s (%s)", clip(firstLine(p.Text), maxWords-40), p.ID)
 	}),
 	QuestionAnswered: spoken(func(_ ledger.Event, p Answered) (string, string) {
-		return "", because(p.ID+" is answered", orSome(p.Text, p.Choice))
+		if p.Choice == ChooseCancel {
+			return p.Task, because("given up, by the answer to "+p.ID, p.Text)
+		}
+		return "", because(because(p.ID+" is answered", p.Choice), p.Text)
 	}),
 	RemediationStarted: spoken(func(_ ledger.Event, p Round) (string, string) {
 		return p.Task, because("the environment needs repair", p.Detail)
@@ -272,7 +301,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		}
 		return "", because(fmt.Sprintf("%s has reached its limit: no starts until %s UTC", p.Provider, Until(e.Time.UTC(), p.Until)), p.Detail)
 	}),
-	TaskCancelled: spoken(func(_ ledger.Event, p OnTask) (string, string) { return p.Task, because("cancelled", p.Text) }),
+	TaskCancelled: spoken(func(_ ledger.Event, p OnTask) (string, string) { return p.Task, because("given up", p.Text) }),
 	TaskRetried:   spoken(func(_ ledger.Event, p OnTask) (string, string) { return p.Task, because("is tried again", p.Text) }),
 	MessageTold: spoken(func(e ledger.Event, p Message) (string, string) {
 		return p.Task, because(byHandOf(e, "the operator says", "says"), p.Text)
@@ -302,7 +331,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 
 var endings = map[How]string{
 	Done: "ended", Crashed: "crashed", TimedOut: "ran out of time", Stalled: "stalled", Limited: "met its provider's limit",
-	Stopped: "was stopped", Orphaned: "was left alone for too long", Broken: "could not be started", OverBudget: "was ended at its budget", LoggedOut: "has a login that its provider refuses",
+	Stopped: "was stopped", Orphaned: "was left alone for too long", Broken: "could not be started", Lost: "was lost with its runner", OverBudget: "was ended at its budget", LoggedOut: "has a login that its provider refuses",
 }
 
 // failures say by whose word a commit did not pass.
@@ -315,11 +344,19 @@ func grantWords(_ ledger.Event, p work.Granted) (string, string) {
 	who := fmt.Sprintf("%s (%s) ", orSome(string(p.Role), "somebody"), orSome(p.Agent, "by hand"))
 	switch {
 	case p.Resumes != "":
-		return "", who + "goes on with its conversation"
+		return "", who + "goes on with its conversation" + onMachine(p.Runner)
 	case p.Fresh != "":
-		return "", because(who+"started afresh", p.Fresh)
+		return "", because(who+"started afresh"+onMachine(p.Runner), p.Fresh)
 	}
-	return "", who + "started"
+	return "", who + "started" + onMachine(p.Runner)
+}
+
+// onMachine ends a sentence about what is not at home.
+func onMachine(runner string) string {
+	if runner == "" {
+		return ""
+	}
+	return " on " + runner
 }
 
 // notAudited ends a sentence about a merge that no auditor has looked at.
@@ -389,10 +426,13 @@ func gateWords(e ledger.Event, p work.Gate) (string, string) {
 		verdict = "let it through"
 	}
 	checked := checkWords(p.Checks, e.Type == work.GatePassed)
+	if e.Type == work.GateFailed && len(p.Checks) == 0 {
+		checked = orSome(firstLine(p.Output), checked)
+	}
 	if p.Files != nil && *p.Files == 0 {
 		checked += "; nothing was changed"
 	}
-	return "", because("gate "+verdict+" at "+short(p.Commit), checked)
+	return "", because("gate "+verdict+onMachine(p.Runner)+" at "+short(p.Commit), checked)
 }
 
 // Outside follows a change that no agent should have made. Who made it is not known.

@@ -72,11 +72,16 @@ func TestWords(t *testing.T) {
 		{delivery.RunResumed, delivery.Reason{}, "resumed"},
 		{delivery.RunCancelled, delivery.Reason{}, "cancelled"},
 		{delivery.RunFinished, delivery.Finished{Outcome: delivery.Partial, Completed: 2, Left: 1}, "the run has ended: partial, 2 completed, 1 left"},
+		{delivery.RunFinished, delivery.Finished{Outcome: delivery.Partial, Left: 4, GivenUp: 4}, "the run has ended: partial, 0 completed, 4 given up"},
+		{delivery.RunFinished, delivery.Finished{Outcome: delivery.Partial, Left: 4, GivenUp: 1}, "the run has ended: partial, 0 completed, 1 given up, 3 left"},
 		{delivery.RunFinished, delivery.Finished{Outcome: delivery.Completed, Completed: 2, Unchanged: 1}, "the run has ended: completed, 2 completed (1 with no change), 0 left"},
 		{delivery.BaselineChecked, delivery.Baseline{Commit: "1a2b3c4"}, "baseline at 1a2b3c4: nothing was checked"},
 		{delivery.SessionGranted, delivery.Granted{Role: agentsig.RoleExpert, Agent: "codex", Task: "T-1", Request: "R1-E1"}, "T-1: expert (codex) started for R1-E1"},
 		{delivery.SessionEnded, delivery.Ended{How: delivery.Crashed, Role: "critic", Task: "T-1", Detail: "exit status 1"}, "T-1: critic crashed: exit status 1"},
 		{delivery.PromptDelivered, delivery.Delivered{}, "S-1.1 has its prompt"},
+		{delivery.WorkPushed, delivery.WorkAt{Task: "T-1", Role: "developer", Runner: "gpu1", Commit: "0123456789abcdef"}, "T-1: the work of the developer on gpu1 has arrived: 0123456"},
+		{delivery.WorkPushed, delivery.WorkAt{Task: "T-1", Commit: "0123456789abcdef"}, "T-1: the work of the agent has arrived: 0123456"},
+		{delivery.WorkPushed, delivery.WorkAt{Task: "T-1", Problem: "too large"}, "T-1: the work of the agent can't be brought here: too large"},
 		{delivery.UnknownRecovery, delivery.Unknown{TaskID: "T-1", Attempt: 2, OutputPreview: "I am\ndone\n"}, "T-1: output without a signal that counts, time 2: done"},
 		{delivery.UnknownRecovery, delivery.Unknown{TaskID: "T-1", Attempt: 1, OutputPreview: "done", NearMisses: []delivery.NearMiss{
 			{Kind: agentsig.KindReviewPassed, Reason: agentsig.ReasonMidLine}, {Kind: agentsig.KindReadyForReview, Reason: agentsig.ReasonBold},
@@ -90,6 +95,8 @@ func TestWords(t *testing.T) {
 		{delivery.SignalNoted, delivery.Noted{Said: work.Said{Signal: agentsig.KindExpertCreated, Subject: "dba"}}, "made the expert dba"},
 		{delivery.QuestionAsked, delivery.Question{ID: "R1-Q1", Task: "T-1", Text: "which \x1b[31mcolour?\nred"}, `T-1: asks: which \x1b[31mcolour? (R1-Q1)`},
 		{delivery.QuestionAnswered, delivery.Answered{ID: "R1-Q1", Choice: "retry"}, "R1-Q1 is answered: retry"},
+		{delivery.QuestionAnswered, delivery.Answered{ID: "R1-Q1", Choice: "retry", Text: "look again", Task: "T-1"}, "R1-Q1 is answered: retry: look again"},
+		{delivery.QuestionAnswered, delivery.Answered{ID: "R1-Q1", Choice: "cancel", Text: "not needed", Task: "T-1"}, "T-1: given up, by the answer to R1-Q1: not needed"},
 		{delivery.RemediationStarted, delivery.Round{Round: 1, Task: "T-1", Detail: "disk full"}, "T-1: the environment needs repair: disk full"},
 		{delivery.RemediationCompleted, delivery.Round{Round: 2}, "repair of the environment, round 2, is done"},
 		{delivery.HealthAudited, delivery.Round{Round: 2, Detail: "disk full"}, "the environment is called unhealthy, round 2: disk full"},
@@ -110,7 +117,7 @@ func TestWords(t *testing.T) {
 		{delivery.ProviderPaused, delivery.Pause{Provider: "one", Login: true, Detail: "401"}, "one refuses the login of its agents: no starts until you answer: 401"},
 		{delivery.UsageReported, delivery.Spending{Task: "T-1", Usage: delivery.Usage{InputTokens: 90, CostUSD: 0.5}}, "T-1: used so far: 90 tokens, 0.50 USD"},
 		{delivery.BudgetReached, delivery.Reached{Scope: delivery.ScopeRun, Usage: delivery.Usage{InputTokens: 90}}, "the budget of the run is used up (90 tokens)"},
-		{delivery.TaskCancelled, delivery.OnTask{Task: "T-1"}, "T-1: cancelled"},
+		{delivery.TaskCancelled, delivery.OnTask{Task: "T-1"}, "T-1: given up"},
 		{delivery.TaskRetried, delivery.OnTask{Task: "T-1", Text: "once more"}, "T-1: is tried again: once more"},
 		{delivery.MessageTold, delivery.Message{Task: "T-1", Text: "mind the gap"}, "T-1: the operator says: mind the gap"},
 		{delivery.PullRequestOpened, delivery.PullRequest{URL: "https://example.org/pull/1"}, "a pull request was opened: https://example.org/pull/1"},
@@ -146,6 +153,10 @@ func TestWords(t *testing.T) {
 		e.Actor = work.ClientPrefix + "ci"
 		if got := delivery.Words(e, name); got != c.want {
 			t.Errorf("%s of a client:\n got %s\nwant %s", kind, got, c.want)
+		}
+		alone := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(c.want, "T-1: "), "T-2: "), "client ci: ")
+		if got := delivery.Sentence(e); got != alone {
+			t.Errorf("%s alone:\n got %s\nwant %s", kind, got, alone)
 		}
 	}
 	for _, kind := range append(delivery.Types(), work.Types()...) {
@@ -189,6 +200,9 @@ func TestWordsAreBounded(t *testing.T) {
 		got := delivery.Words(event(t, kind, payload), name)
 		if n := utf8.RuneCountInString(got); n == 0 || n > 160 || safetext.Escape(got) != got {
 			t.Errorf("%s: %d characters: %q", kind, n, got)
+		}
+		if got := delivery.Sentence(event(t, kind, payload)); got == "" || utf8.RuneCountInString(got) > 160 || safetext.Escape(got) != got {
+			t.Errorf("%s alone: %q", kind, got)
 		}
 	}
 }

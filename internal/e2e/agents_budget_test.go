@@ -17,14 +17,16 @@ func TestAgentBudget(t *testing.T) {
 	for _, c := range []struct {
 		program, budget, answer string
 		late                    bool // the program tells what it has used when its turn is over
+		part                    bool
 	}{
-		{"claude", "turn: {tokens: 15000}", "raise", false},
-		{"claude", "turn: {cost_usd: 0.06}", "raise", false},
-		{"claude-acp", "task: {tokens: 15000}", "continue", false},
-		{"codex", "task: {tokens: 15000}", "raise", true},
-		{"codex-acp", "turn: {tokens: 15000}", "raise", false},
+		{"claude", "turn: {tokens: 15000}", "raise", false, false},
+		{"claude", "turn: {cost_usd: 0.06}", "raise", false, true},
+		{"claude-acp", "task: {tokens: 15000}", "continue", false, true},
+		{"codex", "task: {tokens: 15000}", "raise", true, true},
+		{"codex-acp", "turn: {tokens: 15000}", "raise", false, true},
 	} {
 		t.Run(c.program+" "+c.budget, func(t *testing.T) {
+			among(t, c.part)
 			t.Parallel()
 			r := reals[slices.IndexFunc(reals, func(r real) bool { return r.name == c.program })]
 			server := scripted(t, "budget.txt")

@@ -54,7 +54,7 @@ says:
 
 // A hostile change against the real programs: its tests, which the reviewer runs, try to
 // speak for it; its settings, hooks and tool servers are there to be loaded. The verdict stays
-// the reviewer's.
+// the reviewer's. They look at every process that there is, so they run beside nothing but each other.
 func TestAgentsHostile(t *testing.T) {
 	for n, p := range hostilePrograms {
 		for i, kind := range p.kinds {
@@ -67,6 +67,7 @@ func TestAgentsHostile(t *testing.T) {
 				if err := sandbox.Available(kind); err != nil {
 					t.Skipf("NOT TESTED: %v", err)
 				}
+				t.Parallel()
 				w := newHostileWorld(t, p.name, kind, role)
 				w.deliver()
 				w.verdictIs(role, failed)

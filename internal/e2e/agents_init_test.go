@@ -13,9 +13,10 @@ import (
 // What init writes for the programs that people have is short and true, and a run takes it as it is: in a repository of
 // Go, of Node and of Python, and in one that has nothing yet, once it has the first commit that init asks for.
 func TestInitRealPrograms(t *testing.T) {
+	t.Parallel()
+	path := os.Getenv("PATH")
 	for _, r := range reals {
-		bin := r.installed(t)
-		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+		path = r.installed(t) + ":" + path
 	}
 	for name, c := range map[string]struct {
 		files map[string]string
@@ -30,7 +31,9 @@ func TestInitRealPrograms(t *testing.T) {
 		"empty": {nil, []string{"# Without checks the gate passes everything.", "checks: []\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, "")
+			w.env = []string{"PATH=" + path}
 			for file, text := range c.files {
 				w.write(file, text)
 			}

@@ -58,7 +58,7 @@ says:
 
 // A program that judges takes nothing from the change, and what it runs can neither look into
 // it nor read what it was told. Without a sandbox and as a developer, the same program heeds
-// what is laid for it.
+// what is laid for it. The probe looks for servers of the program's, so this runs beside no other test; and the control runs alone.
 func TestAgentsJudge(t *testing.T) {
 	programs := slices.DeleteFunc(slices.Clone(reals), func(r real) bool { return laid[r.name] == nil })
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {

@@ -15,6 +15,7 @@ import (
 // Claude Code meets its usage limit: its provider pauses until the time that it was told,
 // nothing is counted against the task, and Codex goes on with another one.
 func TestAgentLimit(t *testing.T) {
+	t.Parallel()
 	server := scripted(t, "limit.txt")
 	w := newWorld(t, "")
 	var claude, codex real

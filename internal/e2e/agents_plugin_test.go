@@ -315,6 +315,7 @@ func toolResults(server *modeltest.Server) (n int) {
 
 // The same without a box beside it: Claude Code stays, as it does in a terminal, and the box that start_run starts stays with it.
 func TestDeliverFromInsideAlone(t *testing.T) {
+	t.Parallel()
 	h := hosts[0]
 	h.installed(t)
 	server, s := h.ready(t)
@@ -372,6 +373,7 @@ func TestDeliverFromInsideAlone(t *testing.T) {
 
 // The same, but Claude Code is left while the question is open, and the box goes with it. When the person is back, it goes on.
 func TestDeliverFromInsideLeft(t *testing.T) {
+	t.Parallel()
 	h := hosts[0]
 	h.installed(t)
 	server, s := h.ready(t)
@@ -389,6 +391,7 @@ func TestDeliverFromInsideLeft(t *testing.T) {
 
 // The box's tool server and the portfolio's are in one session of Claude Code, both with all of their tools.
 func TestBothToolServers(t *testing.T) {
+	t.Parallel()
 	h := hosts[0]
 	h.installed(t)
 	portfolio := filepath.Join(t.TempDir(), "portfolio")

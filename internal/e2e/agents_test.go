@@ -132,10 +132,12 @@ func serve(t *testing.T, scripts ...modeltest.Script) *modeltest.Server {
 	return server
 }
 
-// One task, from DRAFT to the merged code, by each program in all roles.
+// One task, from DRAFT to the merged code, by each program in all roles. The part has each program once, here or in one of the
+// sandboxes.
 func TestAgents(t *testing.T) {
-	for _, r := range reals {
+	for i, r := range reals {
 		t.Run(r.name, func(t *testing.T) {
+			among(t, i%3 == 0)
 			t.Parallel()
 			r.deliver(t, "")
 		})
@@ -147,7 +149,7 @@ func TestAgentsConfined(t *testing.T) {
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		for i, r := range reals {
 			t.Run(r.name, func(t *testing.T) {
-				among(t, kind == sandbox.Kinds()[1+i/2%2])
+				among(t, kind == sandbox.Kinds()[i%3])
 				t.Parallel()
 				r.deliver(t, fmt.Sprintf("sandbox: {kind: %s}\nreview: unprotected\n", kind))
 			})

@@ -49,6 +49,7 @@ func phases(r api.Run) string {
 // A plan is changed while a run of it is not finished: stopped, nothing happens; amended, what is new and changed is done, what is gone is
 // not, and nothing that was completed as it is now is done twice; beside it, there are two runs.
 func TestPlanChanges(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	ask := "echo SEEKING_DIVINE_CLARIFICATION $run\necho Question: Which one?\n"
 	for _, task := range []string{"T-2.developer.1", "T-3.developer"} {
@@ -101,6 +102,7 @@ func TestPlanChanges(t *testing.T) {
 // A task that was completed and is changed then is another one, which those wait for that waited for it; the run beside has
 // nothing to do with it. A box that is killed in between goes on with it.
 func TestPlanChangesWhatIsDone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.script("T-2.developer.1", "echo SEEKING_DIVINE_CLARIFICATION $run\necho Question: Which one?\n")
 	w.version("T-1 Do it.", "T-2 Do this.")
@@ -163,6 +165,7 @@ func TestPlanChangesWhatIsDone(t *testing.T) {
 // Where no box runs, an amendment is recorded before any agent is started: nobody works on what the plan does not ask any more. Nor
 // does anybody if another version is handed in and nobody says what is to become of it.
 func TestAmendedBeforeAgentsStart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.script("T-1.developer.1", "touch \"$SCRIPTS/begun\"\nwhile :; do sleep 0.1; done\n")
 	w.version("T-1 Do it.")

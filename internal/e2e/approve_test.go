@@ -19,6 +19,7 @@ import (
 // told, and approve the next. Somebody moves the branch before that is made: it is proposed anew, and the word before does not
 // count. What is merged is what they approved, and the ledger names them.
 func TestApproveMerge(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "merge: {approve: person}\n")
 	w.tasks("T-1")
 	w.reviews(w.deliver(), "merge")
@@ -107,6 +108,7 @@ func (w *world) accept() (a accepted) {
 
 // An approval goes on in a box that was killed after it, and checks do not run again on what they held on.
 func TestApprovedOutlivesBox(t *testing.T) {
+	t.Parallel()
 	count := filepath.Join(t.TempDir(), "checked")
 	w := newWorld(t, "merge: {approve: person}\nchecks: [{name: count, command: 'echo >>"+count+"'}]\n")
 	w.tasks("T-1", "T-2")

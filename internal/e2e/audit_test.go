@@ -14,6 +14,7 @@ import (
 // A sentence is delivered with a critic and no auditor; its merge, verify, show, status and logs say so. With --audit always it
 // has one, and whatever an agent writes about that changes nothing.
 func TestAuditOfASentence(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "checks: [{name: there, command: test -f README.md}]\n")
 	r := w.signalbox("run", "fix the flaky login test", "--dry-run")
 	if r.code != 0 || !strings.Contains(r.out, "\nno auditor: the plan is one sentence; `audit: always` or `run --audit always` asks for one\n") {

@@ -11,6 +11,7 @@ import (
 
 // A delivery starts, and every question is answered, while others ask in a loop and no box runs.
 func TestRunBesideStatus(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	if r := w.signalbox("run", "the first"); r.code != 0 {
 		t.Fatalf("the first run: exit code %d\n%s%s", r.code, r.out, r.err)

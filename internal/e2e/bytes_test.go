@@ -129,6 +129,7 @@ func TestReviewersSeeTheCommit(t *testing.T) {
 // An object that was overwritten in git's store does not pass the gate, and the developer is
 // told; what is merged then is what was judged, for git in the user's repository too.
 func TestOverwrittenObject(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := judgedWorld(t, kind)
 		const overwrite = `o=$(git rev-parse HEAD:a.txt); h=$(echo harmless line | git hash-object -w --stdin)
@@ -158,6 +159,7 @@ f=$common/objects/$(echo $o | sed 's,^..,&/,'); chmod u+w $f; cat $common/object
 // An expert who advises a reviewer looks at the same commit, in a worktree of its own; and what
 // a box that was killed left of reviewers' worktrees is gone after the next start.
 func TestExpertOfReviewer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "experts: [security]\n")
 	w.tasks("T-1")
 	w.script("developer", build+"git update-index --skip-worktree a.txt; echo harmless line >a.txt\necho READY_FOR_REVIEW: $task $run\n")

@@ -15,17 +15,14 @@ import (
 )
 
 // atHome gives the program another home directory: not in /tmp, which Bubblewrap hides anyway.
-func atHome(t *testing.T) string {
-	t.Helper()
+func (w *world) atHome() (home string) {
+	w.t.Helper()
 	home, err := os.MkdirTemp("/var/tmp", "signalbox-e2e-home-")
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	t.Cleanup(func() { cleared(t, home) })
-	t.Setenv("HOME", home)
-	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
-		t.Setenv(name, "")
-	}
+	w.t.Cleanup(func() { cleared(w.t, home) })
+	w.env = append(w.env, "HOME="+home, "XDG_CACHE_HOME=", "XDG_CONFIG_HOME=", "XDG_DATA_HOME=", "XDG_STATE_HOME=")
 	return home
 }
 
@@ -55,9 +52,10 @@ func put(t *testing.T, path, text string) {
 // A developer that can write the user's caches does not decide what the gate runs: a tool
 // that the check has installed in its cache is the one from before any agent was started.
 func TestGateBelievesNoCache(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
-		home := atHome(t)
 		w := newWorld(t, "")
+		home := w.atHome()
 		w.settings("sandbox: {kind: %s, write: [%s/starts]}\nchecks: [{name: hooks, command: sh check.sh}]\n", kind, w.scripts)
 		w.write("hook.sh", "! grep -q backdoor code.txt\n")
 		w.write("code.txt", "good\n")
@@ -83,9 +81,10 @@ func TestGateBelievesNoCache(t *testing.T) {
 // What a check leaves in its caches is gone for the checks of the merge, and for those of
 // the next task.
 func TestChecksLeaveNoCache(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
-		atHome(t)
 		w := newWorld(t, "")
+		w.atHome()
 		w.settings("sandbox: {kind: %s, write: [%s/starts]}\nchecks: [{name: clean, command: sh check.sh}]\nworktree: {setup: 'test ! -f poison.sh || : >$HOME/.cache/setup'}\n", kind, w.scripts)
 		places := "$HOME/x $HOME/.cache/x $GOCACHE/x $GOMODCACHE/x $npm_config_cache/x $XDG_STATE_HOME/x $PIP_CACHE_DIR/x"
 		w.write("check.sh", "for p in "+places+"; do test ! -e $p || exit 1; done\nif test -f poison.sh; then test -f $HOME/.cache/setup || exit 1; . ./poison.sh; else ! test -e $HOME/.cache/setup; fi\n")
@@ -109,8 +108,10 @@ func TestChecksLeaveNoCache(t *testing.T) {
 
 // No cache of the user's can be read by a check, wherever it lies; other files can.
 func TestCachesAreHidden(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
-		home := atHome(t)
+		w := newWorld(t, "")
+		home := w.atHome()
 		var secrets []string
 		for _, dir := range []string{
 			".cache/pre-commit", ".cache/go-build", ".cache/pip", ".local/state/x", ".npm/_npx", "go/pkg/mod/example.org/m@v1.0.0", ".cargo/registry", ".cargo/git",
@@ -125,11 +126,10 @@ func TestCachesAreHidden(t *testing.T) {
 		} {
 			dir := filepath.Join(home, "moved", name)
 			secrets = append(secrets, filepath.Join(dir, "secret"))
-			t.Setenv(name, dir)
+			w.env = append(w.env, name+"="+dir)
 		}
 		secrets = append(secrets, filepath.Join(home, "named", "go", "pkg", "mod", "secret"))
-		t.Setenv("GOPATH", filepath.Join(home, "named", "go"))
-		t.Setenv("GOMODCACHE", "")
+		w.env = append(w.env, "GOPATH="+filepath.Join(home, "named", "go"), "GOMODCACHE=")
 		for _, path := range secrets {
 			put(t, path, "secret")
 		}
@@ -138,7 +138,6 @@ func TestCachesAreHidden(t *testing.T) {
 		put(t, filepath.Join(home, ".npmrc"), "; settings\n")
 		list := filepath.Join(home, "list")
 		put(t, list, strings.Join(secrets, "\n")+"\n")
-		w := newWorld(t, "")
 		w.settings("sandbox: {kind: %s, write: [%s/starts, %s/named/go/pkg]}\nchecks: [{name: hidden, command: sh check.sh}]\n", kind, w.scripts, home)
 		w.write("check.sh", fmt.Sprintf(`test "$HOME" != %s || exit 3
 cat %s || exit 4
@@ -183,6 +182,7 @@ func TestFirstChecksFillCaches(t *testing.T) {
 
 // A Go module whose dependencies the user has downloaded is built without the network.
 func TestGoModulesWithoutNetwork(t *testing.T) {
+	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "golang.org/x/mod").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -201,10 +201,9 @@ func TestGoModulesWithoutNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
-		atHome(t)
-		t.Setenv("GOMODCACHE", modules)
-		t.Setenv("GOFLAGS", "")
 		w := newWorld(t, "")
+		w.atHome()
+		w.env = append(w.env, "GOMODCACHE="+modules, "GOFLAGS=")
 		w.settings("sandbox: {kind: %s, network: off, write: [%s/starts]}\nchecks: [{name: list, command: go list -deps .}]\n", kind, w.scripts)
 		w.write("go.mod", "module example.org/m\n\ngo 1.26.0\n\nrequire golang.org/x/mod "+version+"\n")
 		w.write("go.sum", string(sums))

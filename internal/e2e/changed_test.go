@@ -10,6 +10,7 @@ import (
 // Settings that are changed while a box runs: no run is started or amended by the old ones, and status and doctor say so. What is under
 // way goes on, a comment is no change, and after a restart the new ones hold.
 func TestSettingsChangeUnderABox(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.settings("# a comment\nlisten: 127.0.0.1:0\n")
 	w.script("T-1.developer.1", "echo SEEKING_DIVINE_CLARIFICATION $run\necho Question: Which one?\n")

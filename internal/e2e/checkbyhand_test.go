@@ -56,6 +56,7 @@ func (h hand) leaves() agentsig.Phase {
 // By hand, the box runs the checks on an item's branch: what fails comes to the next developer, what passes to the critic. It
 // does so also where no agents are set, and nothing of it is done in the user's repository.
 func TestHandGate(t *testing.T) {
+	t.Parallel()
 	h := hand{newWorld(t, "")}
 	h.write("signalbox.yaml", gateByHand)
 	box := h.up()
@@ -103,6 +104,7 @@ func TestHandGate(t *testing.T) {
 
 // By hand, a branch that is not there is a question, and its answer has the box look again.
 func TestHandGateNoBranch(t *testing.T) {
+	t.Parallel()
 	h := hand{newWorld(t, gateByHand)}
 	h.up()
 	h.git("tag", "refs/heads/fix", "HEAD") // git would take it for the branch
@@ -124,6 +126,7 @@ func TestHandGateNoBranch(t *testing.T) {
 
 // A box that is stopped or killed while it checks leaves nothing running, and the next one checks again and says it once.
 func TestHandGateKilled(t *testing.T) {
+	t.Parallel()
 	h := hand{newWorld(t, "gate: {checks: on}\nchecks: [{name: slow, command: 'echo >>../../../began; test -e ../../../goes-on || sleep 600'}]\n")}
 	box := h.up()
 	h.branch("fix", "good")

@@ -20,6 +20,7 @@ import (
 // After 20 runs, of which some were cancelled and some half done, clean leaves nothing of what was merged; the rest it
 // names and keeps, until that is asked for. It touches neither a run that goes on nor anything of the user's.
 func TestClean(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "checks: [{name: there, command: test -f README.md}]\nlimits: {agents: 4}\n")
 	treasure := t.TempDir()
 	if err := os.WriteFile(filepath.Join(treasure, "mine"), nil, 0o600); err != nil {

@@ -12,6 +12,7 @@ import (
 // Two tasks, one after the other, from the plan to the merged branch; the
 // operator's checkout and branch are as they were.
 func TestDeliver(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "checks: [{name: there, command: test -f README.md}]\n")
 	w.tasks("T-1", "T-2: T-1")
 	head, status := w.git("rev-parse", "HEAD"), w.git("status", "--porcelain")

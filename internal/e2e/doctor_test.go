@@ -73,6 +73,7 @@ func TestDoctorDeep(t *testing.T) {
 
 // What is said of agents that answer, don't, fail, or run for ever until a person presses Ctrl-C: then nothing is left running.
 func TestDoctorDeepWords(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	const names = "good out bad quiet"
 	settings := fmt.Sprintf(`agents:
@@ -117,6 +118,7 @@ roles: {developer: {agent: good}, critic: {agent: out}, auditor: {agent: bad}, a
 
 // In a sandbox an agent that is asked sees as little of a box as in a run: its archive may lie elsewhere.
 func TestDoctorDeepConfined(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")
 		archive := filepath.Join(w.dir, "elsewhere")

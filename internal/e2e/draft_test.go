@@ -44,6 +44,7 @@ echo PLAN_BEGINS $run
 // An agent writes a plan: the first can't be read, and it is told why; the second is kept, and can be delivered. Nothing
 // else is in the checkout, no box is made, and nothing is started.
 func TestDraft(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "checks: [{name: words, command: 'true'}]\n")
 	w.script("PLAN.analyst.1", drafts+"echo '#### Task T-1: Count words'\necho PLAN_ENDS $run\necho EXPANDED_TASK_SPECIFICATION: PLAN $run\n")
 	w.script("PLAN.analyst.2", drafts+`echo scratch >scratch.txt
@@ -94,6 +95,7 @@ echo EXPANDED_TASK_SPECIFICATION: PLAN $run
 
 // What an agent does that writes no plan is said, and nothing is left of it.
 func TestNoDraft(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	for script, want := range map[string]string{
 		"echo no plan\n": "signalbox: the agent wrote no plan that can be read, also when it was told why: There was no plan between the two lines that name the run.\nit said last: no plan",
@@ -115,6 +117,7 @@ func TestNoDraft(t *testing.T) {
 
 // Ctrl-C ends the agent with all that it started, and leaves nothing. Of a draft that was killed, the next one sees to that.
 func TestDraftEnds(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "limits: {grace: 200ms}\n")
 	w.script("PLAN.analyst", "setsid sleep 600 &\necho here >\"$SCRIPTS/here\"\nsleep 600\n")
 	here := filepath.Join(w.scripts, "here")
@@ -160,6 +163,7 @@ func TestDraftEnds(t *testing.T) {
 
 // In a sandbox the agent can't write its worktree or the checkout, and sees nothing of a box that is there.
 func TestDraftConfined(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")
 		w.settings("sandbox: {kind: %s, write: [%s/starts]}\nroles: {analyst: {allow: [edit, execute]}}\n", kind, w.scripts)
@@ -182,8 +186,10 @@ git log --oneline -1 >/dev/null || exit 5
 
 // Claude Code, driven in both ways, writes a plan against a scripted model, after one that could not be read.
 func TestDraftByClaude(t *testing.T) {
+	t.Parallel()
 	for _, r := range reals[:2] {
 		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
 			script, err := modeltest.Parse("draft", `
 == the analyst
 asked: ^# Draft a plan

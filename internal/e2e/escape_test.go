@@ -133,6 +133,7 @@ func (w *world) unharmed(refs string) {
 // A confined agent has nothing of the box's: no secret in its environment, no open file, no
 // command of the program's that gets through.
 func TestHostileAgent(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")
 		w.settings("sandbox: {kind: %s, write: [%s/starts]}\n", kind, w.scripts)
@@ -183,6 +184,7 @@ func (w *world) quiet() {
 
 // What leaves its group and its environment behind ends with the session all the same.
 func TestHostileSurvivor(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")
 		w.settings("sandbox: {kind: %s, network: off, write: [%s/starts]}\nlimits: {linger: 300ms, grace: 300ms}\n", kind, w.scripts)

@@ -50,6 +50,7 @@ const plant = `if echo '{"hooks": {}}' >"$HOME/.claude/settings.json"; then echo
 // A reviewer is not started that would follow what a developer wrote. The run is paused, says why,
 // and goes on when the operator has looked.
 func TestPlantedSettings(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w, settings := programWorld(t, kind, "claude", "claude")
 		w.script("developer", plant+honest["developer"])
@@ -81,6 +82,7 @@ func TestPlantedSettings(t *testing.T) {
 
 // A developer of another program can't write what the reviewers' program keeps.
 func TestSettingsOfOthers(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w, settings := programWorld(t, kind, "agent", "claude")
 		w.script("developer", plant+honest["developer"])
@@ -96,6 +98,7 @@ func TestSettingsOfOthers(t *testing.T) {
 
 // What is changed while a reviewer runs makes its word void, also if it is put back in between.
 func TestPlantedBesideReviewer(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w, settings := programWorld(t, kind, "claude", "claude")
 		w.script("T-1.critic.1", `cp "$HOME/.claude/settings.json" "$HOME/.claude/kept"`+"\n"+plant+`cat "$HOME/.claude/kept" >"$HOME/.claude/settings.json"`+"\n"+honest["critic"])
@@ -113,6 +116,7 @@ func TestPlantedBesideReviewer(t *testing.T) {
 
 // What agents changed when nobody reviewed any more is told in the next run.
 func TestPlantedForNextRun(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w, settings := programWorld(t, kind, "claude", "claude")
 		w.script("T-1.developer.1", plant+"echo TASK_INCOMPLETE: $task $run\n")

@@ -16,6 +16,7 @@ import (
 // An agent's index that names the box's secrets, with times that make git read them, does not
 // bring them into git's store, where the agent could read them.
 func TestIndexOfSecrets(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")
 		w.settings("sandbox: {kind: %s, write: [%s/starts]}\n", kind, w.scripts)
@@ -63,6 +64,7 @@ func forgedIndex(names ...string) []byte {
 // Broken refs, and locks, that an agent leaves beside its branch are gone when the run has ended:
 // the user's git works.
 func TestBrokenRefs(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")
 		w.settings("sandbox: {kind: %s, write: [%s/starts]}\n", kind, w.scripts)

@@ -15,6 +15,7 @@ import (
 // What a person hands in is what is judged and merged, whatever is in the worktree when the next box looks. Where nothing is changed,
 // it is not handed in.
 func TestGivenIsJudged(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "roles: {developer: {agent: person}}\n")
 	w.tasks("T-1")
 	w.deliver()

@@ -237,7 +237,7 @@ func TestCancel(t *testing.T) {
 	w.must("cancel", "T-1", "--reason", "not needed")
 	w.script("go", "")
 	r := run.wait()
-	if r.code != 1 || !strings.Contains(r.out, "T-1: cancelled: not needed") {
+	if r.code != 1 || !strings.Contains(r.out, "T-1: given up: not needed") {
 		t.Errorf("run: exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 	if diff := cmp.Diff(tell(added, develops, "LeaseReleased IMPLEMENTATION"), w.tale("T-1")); diff != "" {
@@ -246,7 +246,7 @@ func TestCancel(t *testing.T) {
 	if diff := cmp.Diff([]string{added}, w.tale("T-3")); diff != "" {
 		t.Errorf("T-3 (-want +got):\n%s", diff)
 	}
-	if got := payload[delivery.Finished](w, delivery.RunFinished); got != (delivery.Finished{Outcome: delivery.Partial, Completed: 1, Left: 3}) {
+	if got := payload[delivery.Finished](w, delivery.RunFinished); got != (delivery.Finished{Outcome: delivery.Partial, Completed: 1, Left: 3, GivenUp: 3}) {
 		t.Errorf("finished: %+v", got)
 	}
 	if files := w.git("ls-tree", "--name-only", "signalbox/R1"); !strings.Contains(files, "T-4.txt") {
@@ -362,6 +362,7 @@ func TestRunTwice(t *testing.T) {
 // What a check said on what the work starts from can be read, and so can those who were to
 // repair it; if they can't be started, a person is asked soon.
 func TestLogsOfRun(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "checks: [{name: tools, command: echo no compiler here; exit 3}]\n")
 	w.script("remediation", "echo I have no hands\nexit 4\n")
 	w.tasks("T-1")

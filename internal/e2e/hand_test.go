@@ -53,6 +53,7 @@ func byHand(t *testing.T) hand {
 
 // By hand, output without a signal goes through the reference's three steps, and the next agent is told the format.
 func TestHandUnknown(t *testing.T) {
+	t.Parallel()
 	h := byHand(t)
 	g := h.claim("developer")
 	for n, want := range []string{"unknown_signal_recovery", "unknown_signal_recovery", "agent_signal_failure"} {
@@ -84,6 +85,7 @@ func TestHandUnknown(t *testing.T) {
 
 // By hand, what an agent needs of others finds somebody, and the next claim has what they said.
 func TestHandWaits(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		says, inbox, role, from, text string
 		then                          []string // role and words, of who helps; none if a person answers
@@ -94,6 +96,7 @@ func TestHandWaits(t *testing.T) {
 		"a remediation": {says: "INFRA_BLOCKED: T-1\nIssue: the disk is full", inbox: "the disk is full", from: "health_auditor", text: "all pass", then: []string{"remediation", "REMEDIATION_COMPLETE", "health_auditor", "HEALTH_AUDIT: HEALTHY\nall pass"}},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
 			h := byHand(t)
 			if e := h.emit(h.claim("developer"), c.says); e.NextPhase != "BLOCKED" {
 				t.Fatalf("%+v", e)
@@ -126,6 +129,7 @@ func TestHandWaits(t *testing.T) {
 
 // By hand, an auditor who can't audit is helped as a developer is, and audits then.
 func TestHandAuditBlocked(t *testing.T) {
+	t.Parallel()
 	h := byHand(t)
 	h.signalbox("work", "add", "--id", "T-2", "--title", "x", "--phase", "READY_FOR_MERGE")
 	if e := h.emit(h.claim("auditor"), "AUDIT_BLOCKED: T-2\nFailed Criteria: no compiler"); e.NextPhase != "BLOCKED" {
@@ -150,12 +154,13 @@ func TestHandAuditBlocked(t *testing.T) {
 
 // By hand, the claim that nothing has to be changed comes to the critic, whose word ends the work; or sends it back.
 func TestHandNoChange(t *testing.T) {
+	t.Parallel()
 	h := byHand(t)
 	token, err := os.ReadFile(filepath.Join(h.dir, ".signalbox", "gate.token"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("SIGNALBOX_GATE_TOKEN", strings.TrimSpace(string(token)))
+	h.env = []string{"SIGNALBOX_GATE_TOKEN=" + strings.TrimSpace(string(token))}
 	for _, turn := range []struct{ says, phase string }{{"REVIEW_FAILED: T-1\nRequired Fixes: look again", "IMPLEMENTATION"}, {"REVIEW_PASSED: T-1", "COMPLETED"}} {
 		if e := h.emit(h.claim("developer"), "READY_FOR_REVIEW: T-1\nNo Change Needed: it is there since May"); e.NextPhase != "CI_PENDING" {
 			t.Fatalf("%+v", e)
@@ -178,8 +183,10 @@ func TestHandNoChange(t *testing.T) {
 
 // By hand, somebody is told of a question, as in a run; also where no agents are set.
 func TestHandNotify(t *testing.T) {
+	t.Parallel()
 	for name, agents := range map[string]bool{"with agents": true, "without": false} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
 			const notify = "notify: {command: 'printf \"%s %s\" \"$QUESTION_ID\" \"$QUESTION_TEXT\" >told.tmp; mv told.tmp told'}\n"
 			h := hand{newWorld(t, notify)}
 			if !agents {
@@ -198,6 +205,7 @@ func TestHandNotify(t *testing.T) {
 
 // Ids may be those of issues, by hand: in signals, commands and requests. What is no id is refused.
 func TestHandIssueIDs(t *testing.T) {
+	t.Parallel()
 	h := byHand(t)
 	for _, id := range []string{"#12", "org/repo#12"} {
 		h.must("work", "add", "--id", id, "--title", "fix it", "--phase", "IMPLEMENTATION")
@@ -239,6 +247,7 @@ func TestHandIssueIDs(t *testing.T) {
 
 // Ids may be those of issues, in a run: in plans, signals, commands, names of branches and worktrees, and in merges.
 func TestIssueIDs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "roles: {auditor: {agent: person}}\n")
 	w.tasks("#12", "org/repo#13: #12")
 	w.deliver()
@@ -289,6 +298,7 @@ func (w *world) said(item string) (all []string) {
 
 // A developer says DONE_FOR_TODAY, as its project has it, and its work goes on as after READY_FOR_REVIEW: in a run.
 func TestOwnSignal(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, ownSignals)
 	w.script("developer", "echo done >x; git add -A; git commit -qm x\necho DONE_FOR_TODAY $run\necho Summary: all of it\n")
 	w.tasks("T-1")
@@ -306,6 +316,7 @@ func TestOwnSignal(t *testing.T) {
 
 // The same by hand, and in the commands that know signals.
 func TestHandOwnSignal(t *testing.T) {
+	t.Parallel()
 	h := hand{newWorld(t, ownSignals)}
 	h.up()
 	h.must("work", "add", "--id", "T-1", "--title", "x", "--phase", "IMPLEMENTATION")

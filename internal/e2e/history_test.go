@@ -67,6 +67,7 @@ func TestJudgedWorkStays(t *testing.T) {
 
 // A history that holds what another task is at is not taken by the gate.
 func TestOthersHistory(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.tasks("T-1", "T-2")
 	w.script("T-2.developer", "echo fix >fix.txt; git add -A; git commit -qm T-2; touch $SCRIPTS/fixed\n"+waits("test -e $SCRIPTS/starts/T-1.developer.2")+"echo READY_FOR_REVIEW: $task $run\n")
@@ -82,6 +83,7 @@ func TestOthersHistory(t *testing.T) {
 
 // A tree that is small in git and large on disk is not checked out: it is rework.
 func TestTreeBomb(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.tasks("T-1")
 	w.script("T-1.developer.1", `tree=$(echo x | git hash-object -w --stdin) kind="100644 blob"
@@ -103,6 +105,7 @@ echo READY_FOR_REVIEW: $task $run
 // What a check leaves where another repository would be, which git does not clean, is not there when
 // other checks run, or the same ones on the merge, or where a reviewer looks.
 func TestNothingStaysInSubmodules(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.write("check", "ls deps >>"+w.scripts+"/found 2>/dev/null\nmkdir -p deps; touch deps/left\n")
 	w.settings("checks: [{name: leaves, command: sh ./check}]\n")

@@ -208,6 +208,7 @@ func (w *world) startedOnce(grants map[string]int, killed int) {
 // An agent that is in the middle of its work when the box is killed is found by the
 // next one, and its word counts.
 func TestAdopt(t *testing.T) {
+	t.Parallel()
 	w := killWorld(t)
 	w.script("T-1.developer.1", waitFor("go")+honest["developer"])
 	w.script("T-3.developer.1", waitFor("go")+honest["developer"])
@@ -243,6 +244,7 @@ func TestAdopt(t *testing.T) {
 // A session's process is killed in the middle of its agent's work: the agent and what
 // it started are ended, and the next one goes on with what it left.
 func TestSessionKilled(t *testing.T) {
+	t.Parallel()
 	w := killWorld(t)
 	w.script("T-1.developer.1", "echo half >half.txt\nsetsid sleep 300 &\n"+waitFor("never"))
 	w.script("T-1.developer.2", "test -f half.txt || exit 7\n"+honest["developer"])
@@ -268,6 +270,7 @@ func TestSessionKilled(t *testing.T) {
 // What an agent said while there was no box counts, also if its session's process was
 // killed before there was one again.
 func TestWordOfTheDead(t *testing.T) {
+	t.Parallel()
 	w := killWorld(t)
 	w.script("T-1.developer.1", waitFor("go")+honest["developer"])
 	w.tasks("T-1")
@@ -291,8 +294,10 @@ func TestWordOfTheDead(t *testing.T) {
 
 // A report that no box will ever take is set aside: a person is told, and the run goes on.
 func TestRefusedWord(t *testing.T) {
+	t.Parallel()
 	for name, dead := range map[string]bool{"of the dead": true, "of the living": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := killWorld(t)
 			w.script("T-1.developer.1", waitFor("go")+honest["developer"])
 			w.tasks("T-1")

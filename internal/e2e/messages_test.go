@@ -74,6 +74,7 @@ func (h *hook) tried() int {
 // The end of a run is told before the command that delivers it ends, signed; and no agent, check or command of the run has the
 // secret, nor does the ledger.
 func TestMessages(t *testing.T) {
+	t.Parallel()
 	h := newHook(t)
 	const secret = "a secret of 32 bytes, for a hook"
 	w := newWorld(t, "checks: [{name: there, command: 'env >\"$SCRIPTS_OUT/check\"'}]\nnotify: {webhook: '"+h.URL+"/x', secret_env: HOOK_SECRET, command: 'env >\"$SCRIPTS_OUT/command\"; cat >>\"$SCRIPTS_OUT/messages\"'}\n")
@@ -109,6 +110,7 @@ func TestMessages(t *testing.T) {
 // What could not be told is said by status; a box that is killed meanwhile and started again tells it, once, and nothing that was
 // told before.
 func TestMessagesAfterAKill(t *testing.T) {
+	t.Parallel()
 	h := hand{newWorld(t, "")}
 	hook := newHook(t)
 	h.write("signalbox.yaml", "notify: {webhook: '"+hook.URL+"'}\n")

@@ -32,9 +32,9 @@ type node struct {
 
 // up runs `signalbox up`, and returns when it listens. It ends with the test, if not
 // before.
-func (w *world) up() *node {
+func (w *world) up(args ...string) *node {
 	w.t.Helper()
-	n := &node{t: w.t, cmd: w.command(context.WithoutCancel(w.t.Context()), "up", "--json")}
+	n := &node{t: w.t, cmd: w.command(context.WithoutCancel(w.t.Context()), append([]string{"up", "--json"}, args...)...)}
 	n.cmd.Stderr = &n.said
 	out, err := n.cmd.StdoutPipe()
 	if err == nil {
@@ -55,7 +55,11 @@ func (w *world) up() *node {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	n.client = api.FollowingClient(dir.Address, token).WithPatience(0)
+	n.client = api.FollowingClient(dir.Address, token)
+	if w.carrier != nil {
+		n.client = api.ClientOver(w.carrier(dir.Address), token)
+	}
+	n.client = n.client.WithPatience(0)
 	w.t.Cleanup(n.client.Close)
 	return n
 }

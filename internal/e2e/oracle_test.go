@@ -81,6 +81,7 @@ var silver = say("EXPERT_REQUEST", "Target Agent: broker", "Request Type: help",
 // A delivery's expert is a model with tools. The ledger has what was asked, what the model signalled, each tool before it
 // was called and what came of it, and the advice, in their order; and nobody but the answer speaks for the expert.
 func TestOracleIsExpert(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := oracleWorld(t, kind, `
 == silver
@@ -147,6 +148,7 @@ says:
 // What a model needs is looked for before anything is started: a run whose expert could not ask is refused, and says what
 // to do; so does doctor.
 func TestOracleCantBeAsked(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.tasks("T-1")
 	w.env = []string{"OPENAI_API_KEY="}
@@ -169,6 +171,7 @@ func TestOracleCantBeAsked(t *testing.T) {
 
 // The box's own tools answer questions about a run: why a task waits, from explain_wait.
 func TestAskWhyItWaits(t *testing.T) {
+	t.Parallel()
 	s, err := modeltest.Parse("script", `
 == wait
 asked: ^why does T-3 wait\?

@@ -54,6 +54,7 @@ func (w *world) actors(task string, types ...string) (all []string) {
 // A person plays critic and auditor: sends the work back with two comments, which the developer is told, accepts what comes
 // then, and is named for it. No agent is started in their roles, and nothing is counted or times out.
 func TestPersonReviews(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "roles: {critic: {agent: person}, auditor: {agent: person}}\nlimits: {reviews: 1}\n")
 	w.tasks("T-1")
 	run := w.deliver()
@@ -106,6 +107,7 @@ func TestPersonReviews(t *testing.T) {
 // A person takes a task in the middle of an agent's work, commits twice, and gives it: gate, critic and auditor judge it as any
 // other work, and the ledger says whose it is.
 func TestTakeAndGive(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.tasks("T-1")
 	w.script("T-1.developer.1", "echo half >half.txt; git add -A; git commit -qm half\ntouch \"$SCRIPTS/begun\"\nwhile :; do sleep 0.1; done\n")
@@ -142,6 +144,7 @@ func TestTakeAndGive(t *testing.T) {
 // A person takes a task about which they are asked something, and gives it back to an agent with what that has to know. No box
 // has to run for it.
 func TestGiveBack(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.tasks("T-1")
 	w.script("T-1.developer.1", say("SEEKING_DIVINE_CLARIFICATION", "Question: which way?"))
@@ -173,6 +176,7 @@ func TestGiveBack(t *testing.T) {
 
 // A person who has taken a task says that nothing has to be changed: the critic judges that, and nothing is merged.
 func TestGiveNoChange(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "roles: {developer: {agent: person}}\n")
 	w.tasks("T-1")
 	if run := w.deliver(); run.State != api.RunWaiting {
@@ -199,6 +203,7 @@ func TestGiveNoChange(t *testing.T) {
 
 // A person plays the developer: the task waits for them to take it.
 func TestPersonDevelops(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "roles: {developer: {agent: person}}\n")
 	w.tasks("T-1", "T-2: T-1")
 	if text := w.must("run", "plan.md", "--dry-run"); !strings.Contains(text, "\nat first: no agent; you take T-1 (signalbox take)\n") {
@@ -220,6 +225,7 @@ func TestPersonDevelops(t *testing.T) {
 // What a person gives and the gate or a reviewer sends back says why where the person looks for it: in the inbox, when they take
 // it again, and in its log, which has what the checks printed.
 func TestPersonIsToldWhy(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "roles: {developer: {agent: person}}\nchecks: [{name: strict, command: \"test ! -e bad.txt || test -e good.txt || { echo no good; exit 1; }\"}]\n")
 	w.tasks("T-1")
 	w.script("T-1.critic.1", say("REVIEW_FAILED: T-1", "Required Fixes: say it in French"))

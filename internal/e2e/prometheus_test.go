@@ -22,6 +22,7 @@ import (
 
 // A real Prometheus scrapes a real box while it delivers a plan, with a token that is good for nothing else, and finds what happened.
 func TestPrometheus(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("prometheus")
 	if err != nil {
 		t.Skip("prometheus is not installed (Debian's package prometheus)")

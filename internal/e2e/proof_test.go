@@ -86,6 +86,7 @@ func (c clone) refuses(what, fault, words string, args ...string) {
 // Each merge of a pushed branch proves itself to whoever has the key, and nothing else
 // does.
 func TestVerifyCommit(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "checks: [{name: there, command: test -f README.md}]\n")
 	w.tasks("T-1", "T-2: T-1")
 	// What an agent can do: a merge of its own, with another one's trailers.
@@ -183,6 +184,7 @@ func (w *world) provesMore(c clone, first, second string) {
 // A ledger that was put back is refused as soon as a commit shows that it was longer,
 // and what an agent writes into its commits refuses nothing.
 func TestRolledBack(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.script("developer", `echo done >$task.txt
 git add -A && git commit -qm $task

@@ -15,6 +15,7 @@ import (
 // A reviewer for which what it runs could speak is refused in a sandbox, unless the settings
 // say that this may be.
 func TestReviewRefused(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		for _, c := range []struct{ agent, review, refused string }{
 			{"", "", "signalbox exec"},
@@ -39,6 +40,7 @@ func TestReviewRefused(t *testing.T) {
 
 // A reviewer whose program lies where agents can write is refused.
 func TestReviewerThatAgentsCanWrite(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")
 		w.tasks("T-1")
@@ -52,7 +54,8 @@ func TestReviewerThatAgentsCanWrite(t *testing.T) {
 }
 
 // The tests of a change, run by a critic with `signalbox exec`, can't speak for it, end it or
-// find its nonce; a critic that runs them as they are is a plain one, and refused.
+// find its nonce; a critic that runs them as they are is a plain one, and refused. They look at every process that there is, so
+// this runs beside no other test.
 func TestForgedReview(t *testing.T) {
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")

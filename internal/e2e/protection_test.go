@@ -13,6 +13,7 @@ import (
 // A run in a sandbox says that its tasks are held. If a box goes on with it without one,
 // that is recorded, and what was not completed by then is held no longer.
 func TestProtection(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")
 		settings := func(kind sandbox.Kind) {

@@ -9,6 +9,7 @@ import (
 
 // A pull request that was asked for and could not be opened is said at the end, with the reason, and by the exit code.
 func TestUnpublished(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "merge: pr\n")
 	w.tasks("T-1")
 	got := w.signalbox("run", "plan.md")

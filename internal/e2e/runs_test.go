@@ -38,7 +38,8 @@ func TestManyRuns(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("descriptors and memory are read in /proc")
 	}
-	m := newMeasured(t)
+	m := newMeasured(t, "exit_protocol: true\nlimits: {agents: 8}\nchecks: [{name: there, command: test -f README.md}]\n")
+	m.countGit()
 	n := m.up()
 	m.deliver(n, 0, fewRuns)
 	m.hand(n, 0, fewItems)
@@ -91,30 +92,36 @@ func (f figure) String() string {
 		f.goroutines, f.descriptors, float64(f.resident)/1e6, float64(f.own)/1e6, float64(f.heap)/1e6, float64(f.idle)/1e6, f.files, f.transcripts)
 }
 
-// measured is a world whose box says what it holds, and whose calls of git are counted.
+// measured is a world whose box says what it holds.
 type measured struct {
 	*world
 	probe string // where the box says what it holds
 }
 
-func newMeasured(t *testing.T) *measured {
+func newMeasured(t *testing.T, settings string) *measured {
 	t.Helper()
-	m := &measured{newWorld(t, "exit_protocol: true\nlimits: {agents: 8}\nchecks: [{name: there, command: test -f README.md}]\n"), filepath.Join(t.TempDir(), "probe")}
-	dir := t.TempDir()
-	m.program = filepath.Join(dir, "signalbox")
+	m := &measured{newWorld(t, settings), filepath.Join(t.TempDir(), "probe")}
+	m.program = filepath.Join(t.TempDir(), "signalbox")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", m.program, "./testdata/probe").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	m.env = []string{"SIGNALBOX_PROBE=" + m.probe}
+	return m
+}
+
+// countGit has the box's calls of git be counted.
+func (m *measured) countGit() {
+	m.t.Helper()
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Fatal(err)
+		m.t.Fatal(err)
 	}
+	dir := m.t.TempDir()
 	counted := fmt.Sprintf("#!/bin/sh\necho \"$*\" >>%s/gits\nexec %s \"$@\"\n", m.scripts, git)
 	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(counted), 0o700); err != nil {
-		t.Fatal(err)
+		m.t.Fatal(err)
 	}
-	m.env = []string{"SIGNALBOX_PROBE=" + m.probe, "PATH=" + dir + ":" + os.Getenv("PATH")}
-	return m
+	m.env = append(m.env, "PATH="+dir+":"+os.Getenv("PATH"))
 }
 
 // next starts a box, and returns how often it runs git until it has nothing more to do.

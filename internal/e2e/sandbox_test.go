@@ -12,10 +12,12 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
-// sandboxes are those that confine something. One that can't be had here is not tested.
+// sandboxes runs a test in each sandbox that confines something, side by side. One that can't be had here is not tested.
 func sandboxes(t *testing.T, f func(t *testing.T, kind sandbox.Kind)) {
+	t.Helper()
 	for _, kind := range sandbox.Kinds()[1:] {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			if err := sandbox.Available(kind); err != nil {
 				t.Skipf("NOT TESTED: %v", err)
 			}
@@ -38,6 +40,7 @@ func among(t *testing.T, part bool) {
 // user's checkout; a critic can't write its worktree either; checks are confined as well, and
 // the work is delivered.
 func TestSandbox(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")
 		w.settings("sandbox: {kind: %s, network: off, write: [%s/starts]}\nchecks: [{name: confined, command: \"! cat %s/.signalbox/api.token\"}]\n", kind, w.scripts, w.dir)
@@ -66,6 +69,7 @@ func TestSandbox(t *testing.T) {
 
 // A run whose sandbox can't be made is refused before anything is started.
 func TestSandboxRefused(t *testing.T) {
+	t.Parallel()
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, fmt.Sprintf("sandbox: {kind: %s, write: [/no/such/directory]}\n", kind))
 		w.tasks("T-1")

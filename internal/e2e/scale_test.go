@@ -128,15 +128,7 @@ func TestManyAgents(t *testing.T) {
 	for n := range *agents {
 		ids = append(ids, fmt.Sprintf("T-%03d", n+1))
 	}
-	for _, role := range roles {
-		w.script(role, stamped+honest[role])
-		for _, id := range ids {
-			if err := syscall.Mkfifo(filepath.Join(w.scripts, id+"."+role+".gate"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	w.tasks(ids...)
+	w.gated(roles, ids)
 	n := w.up()
 	began := time.Now()
 	n.begin(w)
@@ -147,16 +139,7 @@ func TestManyAgents(t *testing.T) {
 			t.Logf("%d agents were started in %v", *agents, time.Since(began).Round(time.Millisecond))
 			w.sessionCosts(n)
 		}
-		tick := time.NewTicker(*pace / 2)
-		for k, id := range ids {
-			<-tick.C
-			w.letGo(id, role)
-			<-tick.C
-			if k%4 == 0 { // while the others live
-				bare = append(bare, w.bareStart(fmt.Sprintf("%s-%d", role, k)))
-			}
-		}
-		tick.Stop()
+		bare = append(bare, w.letAllGo(role, ids)...)
 		if i == 0 {
 			w.memory(n)
 		}
@@ -185,6 +168,36 @@ func (w *world) stamps(role string) map[string]time.Time {
 		}
 	}
 	return at
+}
+
+// gated has the agents of tasks wait until they are let go, each in turn.
+func (w *world) gated(roles, ids []string) {
+	w.t.Helper()
+	for _, role := range roles {
+		w.script(role, stamped+honest[role])
+		for _, id := range ids {
+			if err := syscall.Mkfifo(filepath.Join(w.scripts, id+"."+role+".gate"), 0o600); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+	w.tasks(ids...)
+}
+
+// letAllGo lets one agent in a role after the other go on, and returns how long bare sessions take to start meanwhile.
+func (w *world) letAllGo(role string, ids []string) (bare []time.Duration) {
+	w.t.Helper()
+	tick := time.NewTicker(*pace / 2)
+	defer tick.Stop()
+	for k, id := range ids {
+		<-tick.C
+		w.letGo(id, role)
+		<-tick.C
+		if k%4 == 0 { // while the others live
+			bare = append(bare, w.bareStart(fmt.Sprintf("%s-%d", role, k)))
+		}
+	}
+	return bare
 }
 
 // letGo lets an agent that waits go on.

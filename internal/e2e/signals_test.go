@@ -521,12 +521,14 @@ func TestExitRecordsDisabled(t *testing.T) {
 // A question is shown whole where a person answers it, also if it is long; if it is too long for the ledger, they are told where all
 // of it is. What else was said beside it is not lost.
 func TestLongQuestion(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		words int
 		more  bool
 	}{{"long", 900, false}, {"too long", 2500, true}} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, "")
 			w.tasks("T-1")
 			question := strings.Repeat("why ", c.words) + "is THE-END?"

@@ -38,11 +38,13 @@ func named(name string) (pids []int) {
 // What the setup or a check leaves running is ended before anything else is done: before the
 // reviewer looks, and before the next checks. (Bubblewrap does so by itself.)
 func TestNothingOutlivesACheck(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []sandbox.Kind{sandbox.None, sandbox.Landlock} {
 		t.Run(string(kind), func(t *testing.T) {
 			if err := sandbox.Available(kind); err != nil {
 				t.Skipf("NOT TESTED: %v", err)
 			}
+			t.Parallel()
 			w := setupWorld(t, kind, "sh ./check.sh")
 			name := "left-by-" + filepath.Base(filepath.Dir(w.dir)) + string(kind)
 			// Each looks for what those before it have left. The name is not in their own arguments.
@@ -70,6 +72,7 @@ func TestNothingOutlivesACheck(t *testing.T) {
 // A command that is tended ends as it would, with what it leaves; and it ends when it is told to,
 // with the time that it may take.
 func TestTend(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	name := "tended-" + filepath.Base(filepath.Dir(w.dir))
 	r := w.signalbox("tend", "1s", "--", "sh", "-c", leave(name)+"echo out; echo err >&2; exit 3")

@@ -9,6 +9,7 @@ import (
 
 // Who declares the environment healthy is told before what that does, and afterwards, wherever a person looks, that nothing is checked.
 func TestToleratedIsSaid(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "checks: [{name: make-test, command: 'false'}]\nlimits: {remediation_rounds: 1}\n")
 	w.script("health_auditor", "echo HEALTH_AUDIT: UNHEALTHY $run\n")
 	w.tasks("T-1")

@@ -91,6 +91,7 @@ func (t *terminal) line(text string, parts ...string) {
 // A person watches a run in a terminal and does all of it there: looks at log, diff and evidence, answers, reviews, pauses,
 // cancels almost, leaves. The terminal is as before then, and another `run` goes on.
 func TestViewAnswers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "roles: {critic: {agent: person}}\n")
 	w.tasks("T-1", "T-2", "T-3")
 	w.script("T-1.developer.1", say("SEEKING_DIVINE_CLARIFICATION", "Question: which of the two ways?"))
@@ -151,6 +152,7 @@ func TestViewAnswers(t *testing.T) {
 
 // Who has no editor is told so, and where the worktree is, whatever their shell would have said.
 func TestViewWithoutEditor(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "roles: {developer: {agent: person}}\n")
 	w.tasks("T-1")
 	tty := w.terminal("120", "24")
@@ -165,6 +167,7 @@ func TestViewWithoutEditor(t *testing.T) {
 // A person watches the box of somebody else: it goes on when they leave. What they take over opens in their editor. A box that is
 // told to stop, and a view that is, leave the terminal as it was.
 func TestViewOfAnotherBox(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.tasks("T-1")
 	w.script("T-1.developer", "touch \"$SCRIPTS/begun\"\nwhile :; do sleep 0.1; done\n")

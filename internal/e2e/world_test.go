@@ -8,7 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +32,10 @@ func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		if code, done := alone(); done {
 			return code
+		}
+		if err := flag.Set("test.parallel", "6"); err != nil { // they wait for processes; -parallel says otherwise
+			fmt.Fprintln(os.Stderr, err)
+			return 1
 		}
 		for _, entry := range os.Environ() { // a hook's GIT_DIR would make the tests work in the user's repository
 			if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "GIT_") {
@@ -67,8 +73,10 @@ type world struct {
 	dir     string // the repository
 	scripts string // what agents do, by task and role
 
-	program string   // the program, if it is not the one that all tests have
-	env     []string // besides this process's
+	program string                                               // the program, if it is not the one that all tests have
+	env     []string                                             // besides this process's
+	before  []string                                             // what its commands are run by, and with
+	carrier func(address func() (string, error)) *http.Transport // of requests to the box, if it is not to be reached from here
 }
 
 // The agent of all roles: it runs the first of these that is there, TASK.ROLE.N for
@@ -190,7 +198,8 @@ type result struct {
 
 // command returns a signalbox command to be run in the repository.
 func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, cmp.Or(w.program, program), args...)
+	line := slices.Concat(w.before, []string{cmp.Or(w.program, program)}, args)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir = w.dir
 	cmd.Env = slices.Concat(os.Environ(), []string{"NO_COLOR=1"}, w.env)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -17,20 +17,24 @@ import (
 type Card struct {
 	Task      string           `json:"task"` // its item's id
 	Title     string           `json:"title"`
-	State     string           `json:"state"`                // its phase, or cancelled
+	State     string           `json:"state"`                // its phase, or [StateCancelled]
 	Branch    string           `json:"branch,omitempty"`     // that work by hand is done on
 	BoxChecks bool             `json:"box_checks,omitempty"` // the box runs the checks on it now, or will
+	Waits     *api.Waiting     `json:"waits,omitempty"`      // what it waits for, if somebody has to be told
 	Asked     string           `json:"asked"`
 	Attempts  []Attempt        `json:"attempts"`
 	Claims    []work.Statement `json:"claims"` // of those who worked on it: nobody has checked them
 	Gates     []Gate           `json:"gates"`
 	Findings  []Finding        `json:"findings"`
 	Questions []Question       `json:"questions"`
-	Merge     *Merge           `json:"merge"` // null if there is none
-	Usage     delivery.Usage   `json:"usage"` // of all attempts
+	Decisions []Decision       `json:"decisions"` // of people and their clients, on where the task goes
+	Merge     *Merge           `json:"merge"`     // null if there is none
+	Usage     delivery.Usage   `json:"usage"`     // of all attempts
 	Proof     Proof            `json:"proof"`
 
 	Rests []Happened `json:"-"` // the events that all this is from
+
+	with string // the task with which it was given up
 }
 
 // Attempt is a session on the task, or a phase that the operator has set.
@@ -40,6 +44,7 @@ type Attempt struct {
 	Who      string          `json:"who"`
 	Role     string          `json:"role,omitempty"`
 	Program  string          `json:"program,omitempty"` // that the box started, or person
+	Runner   string          `json:"runner,omitempty"`  // that it was on; empty for the box's own machine
 	Resumes  string          `json:"resumes,omitempty"` // the session whose conversation it goes on with
 	Fresh    string          `json:"fresh,omitempty"`   // why it does not
 	Began    time.Time       `json:"began"`
@@ -48,6 +53,7 @@ type Attempt struct {
 	Usage    *delivery.Usage `json:"usage,omitempty"`
 	How      string          `json:"how,omitempty"`    // it ended
 	Said     agentsig.Kind   `json:"said,omitempty"`   // its last word
+	Commit   string          `json:"commit,omitempty"` // of a review: that it is a verdict on
 	Detail   string          `json:"detail,omitempty"` // of an end that is no good one, and of what the operator did
 }
 
@@ -73,6 +79,9 @@ type Gate struct {
 	NoChange string     `json:"no_change,omitempty"` // why nothing was changed, as the developer claims
 
 	Unchanged bool `json:"unchanged,omitempty"` // the checks ran, and nothing was changed
+
+	Runner string `json:"runner,omitempty"` // that they ran on; empty for the box's own machine
+	Signed bool   `json:"signed,omitempty"` // with that runner's key
 }
 
 // Check is one of the gate's checks.
@@ -99,9 +108,32 @@ type Question struct {
 	At         time.Time      `json:"at"`
 	Text       string         `json:"text"`
 	Answer     string         `json:"answer,omitempty"`
-	By         string         `json:"by,omitempty"` // who answered
+	Choice     string         `json:"choice,omitempty"` // of an answer that means something
+	By         string         `json:"by,omitempty"`     // who answered
 	AnsweredAt time.Time      `json:"answered_at,omitzero"`
 }
+
+// Decision is the word of a person, or of a client of theirs, by which the task is worked on or not.
+type Decision struct {
+	Sequence uint64    `json:"sequence"`
+	At       time.Time `json:"at"`
+	By       string    `json:"by"`
+	What     Decided   `json:"what"`
+	Question string    `json:"question,omitempty"` // that was answered with it
+	Text     string    `json:"text,omitempty"`     // the reason
+}
+
+// Decided is what was decided.
+type Decided string
+
+// What can be decided on a task.
+const (
+	GaveUp       Decided = "gave_up"
+	Retried      Decided = "retried"
+	Took         Decided = "took"
+	GaveBack     Decided = "gave_back"
+	CancelledRun Decided = "cancelled_run"
+)
 
 // Approval is a person's word for a merge before it was made.
 type Approval struct {
@@ -136,6 +168,7 @@ type Fold struct {
 func NewFold(subject, task string) *Fold {
 	f := &Fold{about: NewAbout(subject, task)}
 	f.card.Attempts, f.card.Claims, f.card.Gates, f.card.Findings, f.card.Questions = []Attempt{}, []work.Statement{}, []Gate{}, []Finding{}, []Question{}
+	f.card.Decisions = []Decision{}
 	return f
 }
 
@@ -156,6 +189,7 @@ func (f *Fold) Card(w api.Work) Card {
 	c := f.card
 	c.Attempts, c.Claims, c.Gates = slices.Clone(c.Attempts), slices.Clone(c.Claims), slices.Clone(c.Gates)
 	c.Findings, c.Questions, c.Rests = slices.Clone(c.Findings), slices.Clone(c.Questions), slices.Clone(c.Rests)
+	c.Decisions = slices.Clone(c.Decisions)
 	c.Task, c.Title, c.Asked, c.State, c.Branch, c.BoxChecks = f.work.Item.ID, w.Title, w.Asked, string(f.work.Item.Phase), f.work.Item.Branch, w.BoxChecks
 	return c
 }
@@ -171,19 +205,23 @@ func (f *Fold) takeItem(e Happened) (err error) {
 	case work.LeaseGranted, work.ReviewStarted, work.WorkTaken:
 		if e.Type == work.WorkTaken {
 			f.end(before, e, endTaken)
+			f.decide(e, Took, "", "")
 		}
 		err = read(e, func(p work.Granted) {
 			a := f.begin(e, p.Role, p.Agent)
-			a.Resumes, a.Fresh = p.Resumes, p.Fresh
+			a.Runner, a.Resumes, a.Fresh = p.Runner, p.Resumes, p.Fresh
 		})
 	case work.LeaseReleased:
 		f.end(before, e, endReleased)
+		if before.Lease.ByPerson() && work.ByOperator(e.Actor) {
+			f.decide(e, GaveBack, "", "")
+		}
 	case work.LeaseExpired:
 		f.end(before, e, endExpired)
 	case work.SignalFailure:
 		f.end(before, e, endUnread)
 	case work.AgentSessionCompleted:
-		err = read(e, func(p work.Result) { f.said(e, p) })
+		err = read(e, func(p work.Result) { f.said(e, p, before.Commit) })
 	case work.GatePassed, work.GateFailed:
 		err = read(e, func(p work.Gate) { f.gate(e, p) })
 	case work.WorkOverridden:
@@ -282,9 +320,12 @@ func (a *Attempt) ended(at time.Time, how string) {
 }
 
 // said notes a session's last word.
-func (f *Fold) said(e Happened, p work.Result) {
+func (f *Fold) said(e Happened, p work.Result, commit string) {
 	if a := f.session(e.Session); a != nil {
 		a.Said = p.Signal
+		if delivery.Reviewer(agentsig.Role(a.Role)) {
+			a.Commit = commit
+		}
 		a.ended(e.Time, string(p.ExitReason))
 	}
 }
@@ -293,7 +334,7 @@ func (f *Fold) said(e Happened, p work.Result) {
 func (f *Fold) gate(e Happened, p work.Gate) {
 	g := Gate{
 		Sequence: e.Sequence, At: e.Time, By: e.Actor, Commit: p.Commit, Passed: e.Type == work.GatePassed, Checks: []Check{}, Since: p.Since, NoChange: p.NoChange,
-		Unchanged: p.Since == "" && p.Files != nil && *p.Files == 0,
+		Unchanged: p.Since == "" && p.Files != nil && *p.Files == 0, Runner: p.Runner, Signed: p.Signed != nil,
 	}
 	for _, c := range p.Checks {
 		shown := Check{Name: c.Name, Passed: c.Passed, Flaky: c.Flaky, Tolerated: g.Passed && !c.Passed}
@@ -318,12 +359,18 @@ func (f *Fold) takeRun(e Happened) (err error) {
 	switch e.Type {
 	case delivery.PlanAmended:
 		asks := false
-		err = read(e, func(p delivery.Amended) { asks = slices.Contains(append(p.Changed, p.Added...), f.about.Task) })
+		err = read(e, func(p delivery.Amended) {
+			asks = slices.Contains(append(p.Changed, p.Added...), f.about.Task)
+			if slices.Contains(p.Gone, f.about.Task) {
+				asks = true
+				f.decide(e, GaveUp, "", "the plan was amended, and does not have it any more")
+			}
+		})
 		if !asks {
 			return err
 		}
 	case delivery.SessionGranted:
-		err = read(e, func(p delivery.Granted) { f.begin(e, p.Role, p.Agent) })
+		err = read(e, func(p delivery.Granted) { f.begin(e, p.Role, p.Agent).Runner = p.Runner })
 	case delivery.ConversationLost:
 		err = read(e, func(p delivery.OnTask) {
 			if a := f.session(e.Session); a != nil {
@@ -337,7 +384,16 @@ func (f *Fold) takeRun(e Happened) (err error) {
 			f.card.Questions = append(f.card.Questions, Question{Sequence: e.Sequence, ID: p.ID, Cause: p.Cause, At: e.Time, Text: p.Text})
 		})
 	case delivery.QuestionAnswered:
-		err = read(e, func(p delivery.Answered) { f.answer(e, p.ID, cmp.Or(p.Text, p.Choice)) })
+		err = read(e, func(p delivery.Answered) { f.answered(e, p) })
+	case delivery.TaskCancelled:
+		err = read(e, func(p delivery.OnTask) { f.decide(e, GaveUp, "", p.Text) })
+	case delivery.TaskRetried:
+		err = read(e, func(p delivery.OnTask) { f.decide(e, Retried, "", p.Text) })
+	case delivery.RunCancelled:
+		if f.work.Item.Phase == agentsig.PhaseCompleted {
+			return nil
+		}
+		err = read(e, func(p delivery.Reason) { f.decide(e, CancelledRun, "", p.Reason) })
 	default:
 		return nil
 	}
@@ -356,6 +412,25 @@ func (f *Fold) process(e Happened, p delivery.Ended) {
 	a.ended(e.Time, cmp.Or(a.How, string(p.How)))
 	if p.How != delivery.Done {
 		a.How, a.Detail = string(p.How), p.Detail
+	}
+}
+
+// decide notes what somebody has decided on the task.
+func (f *Fold) decide(e Happened, what Decided, question, text string) {
+	f.card.Decisions = append(f.card.Decisions, Decision{e.Sequence, e.Time, e.Actor, what, question, text})
+}
+
+// answered notes an answer, and what it decides if it means something for the task.
+func (f *Fold) answered(e Happened, p delivery.Answered) {
+	f.answer(e, p.ID, cmp.Or(p.Text, p.Choice))
+	if i := slices.IndexFunc(f.card.Questions, func(q Question) bool { return q.ID == p.ID }); i >= 0 {
+		f.card.Questions[i].Choice = p.Choice
+	}
+	switch p.Choice {
+	case delivery.ChooseCancel:
+		f.decide(e, GaveUp, p.ID, p.Text)
+	case delivery.ChooseRetry:
+		f.decide(e, Retried, p.ID, p.Text)
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -108,13 +110,13 @@ func TestCard(t *testing.T) {
 		one("R1.T-1", "Parser", "Mend it all.", "COMPLETED, merged as ddddddd", "4 sessions, 10s, 16 tokens, 0.25 USD", "ddddddd by box, the merge of ccccccc, which no critic has seen"))
 	same("tried", tried, one(
 		"6 developer (claude), 6s, 15 tokens, 0.25 USD, completed", "2 developer (claude), 2s, 1 token, crashed: signal 9",
-		"1 developer (claude), 1s, ready for review", "1 critic (codex), 1s, review failed", "0 operator set it from READY_FOR_REVIEW to READY_FOR_MERGE: I looked"))
+		"1 developer (claude), 1s, ready for review", "1 critic (codex), 1s, sent bbbbbbb back", "0 operator set it from READY_FOR_REVIEW to READY_FOR_MERGE: I looked"))
 	same("claims", each(c.Claims, StatementWords), one(
 		"All done.\npull request: https://github.com/a/b/pull/7\nnames evidence that nobody can see, e.yaml: it is not there", "Summary: Better."))
 	same("gates", each(c.Gates, Gate.Words), one(
-		"aaaaaaa failed: test failed (exit 3), lint (exit 0)", "aaaaaaa failed: nothing was changed", "bbbbbbb passed: test (exit 0)", "ccccccc passed: no check ran here"))
+		"aaaaaaa failed: test failed (exit 3), lint (exit 0)", "aaaaaaa sent back: claimed to be done, changed nothing since the gate failed; no check ran", "bbbbbbb passed: test (exit 0)", "ccccccc passed: no check ran here"))
 	let := Gate{Commit: "aaaaaaa1", Passed: true, Checks: []Check{{Name: "lint", Passed: true}, {Name: "test", Tolerated: true}}}
-	same("a gate that tolerates", one(let.Words()), one("aaaaaaa test failed, tolerated: it fails on the base too; lint"))
+	same("a gate that tolerates", one(let.Words()), one("aaaaaaa let through: test failed, tolerated: it fails on the base too; lint"))
 	same("findings", each(c.Findings, func(f Finding) string { return f.Words() + ": " + f.Text }), one(
 		"gate on aaaaaaa, answered by bbbbbbb: these checks failed: test\nboom", "gate on aaaaaaa, answered by bbbbbbb: nothing was changed since it was sent back",
 		"critic (codex) on bbbbbbb, answered by ccccccc: Required Fixes: a test", "box on ccccccc, not answered: it can't be merged: conflict"))
@@ -135,9 +137,69 @@ func TestCardOfHelpers(t *testing.T) {
 		`ITEM WorkTaken operator ITEM-1.2 {"from":"IMPLEMENTATION","phase":"IMPLEMENTATION","role":"developer","ttl_ms":0,"agent":"person"}`,
 	))
 	got := strings.Join(append(each(c.Attempts, Attempt.Words), c.UsedWords()), "\n")
-	const want = "developer (claude), 5s, taken\nexpert (gemini), 2s, 2 tokens, broken: no room\ndeveloper (person), at work\n3 sessions, 7s, 2 tokens"
+	const want = "developer (claude), 5s, taken\nexpert (gemini), 2s, 2 tokens, broken: no room\ndeveloper (operator), at work\n3 sessions, 7s, 2 tokens"
 	if err != nil || got != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+}
+
+// Who gave the task up, took it, gave it back or had it tried again is in the card, also if it was by an answer; and what others did to other
+// tasks is not.
+func TestCardDecisions(t *testing.T) {
+	tale := tale(t, theTale[0], theTale[1], theTale[3], theTale[4],
+		`RUN QuestionAnswered client:page-9 - {"id":"R1-Q1","choice":"cancel","text":"nobody needs it","task":"T-1"}`,
+		`RUN QuestionAnswered operator - {"id":"R1-Q2","choice":"cancel","task":"T-2"}`,
+		`RUN TaskRetried operator - {"task":"T-1","text":"once more"}`,
+		`RUN TaskCancelled operator - {"task":"T-2"}`,
+		`ITEM WorkTaken operator ITEM-1.1 {"from":"IMPLEMENTATION","phase":"IMPLEMENTATION","role":"developer","ttl_ms":0,"agent":"person"}`,
+		`ITEM LeaseReleased client:page-9 ITEM-1.1 {"phase":"IMPLEMENTATION"}`,
+		`ITEM LeaseGranted box ITEM-1.2 {"phase":"IMPLEMENTATION","role":"developer","ttl_ms":1000,"agent":"claude"}`,
+		`ITEM LeaseReleased box ITEM-1.2 {"phase":"IMPLEMENTATION"}`,
+		`RUN RunCancelled operator - {"reason":"no money"}`,
+		`RUN PlanAmended operator - {"gone":["T-1"]}`,
+	)
+	c, err := cardOf(theWork, "T-1", tale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(each(c.Decisions, func(d Decision) string { return d.By + " " + d.Words() }), "\n")
+	const want = "client:page-9 gave it up, by the answer to R1-Q1: nobody needs it\noperator had it tried again: once more\noperator took it over\n" +
+		"client:page-9 gave it back to agents\noperator cancelled the run: no money\noperator gave it up: the plan was amended, and does not have it any more"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if q := c.Questions[0]; q.AnswerWords() != "give the task up: nobody needs it" || q.Choice != "cancel" {
+		t.Errorf("the answer is %q", q.AnswerWords())
+	}
+	for _, d := range c.Decisions {
+		if !slices.ContainsFunc(c.Rests, func(e Happened) bool { return e.Sequence == d.Sequence }) {
+			t.Errorf("nothing proves that %s", d.Words())
+		}
+	}
+	run := api.Run{ID: "R1", Tasks: []api.Task{{ID: "T-0", Why: "cancelled"}, {ID: "T-1", Work: "R1.T-1", Why: "cancelled", BlockedBy: []string{"T-0"}}}}
+	for n, want := range map[int]string{
+		5: "given up by client:page-9: nobody needs it", 13: "given up, operator cancelled the run: no money", 2: "given up with T-0, which it depends on",
+	} {
+		c, err := cardOf(theWork, "T-1", tale[:n])
+		if c.In(run); err != nil || c.StateWords() != want {
+			t.Errorf("after %d events: %q, %v; want %q", n, c.StateWords(), err, want)
+		}
+	}
+}
+
+// A verdict names who gave it and the commit that it is on.
+func TestVerdictWords(t *testing.T) {
+	a := Attempt{Who: "client:page-9", Role: "critic", Program: "person", How: "completed", Said: agentsig.KindReviewPassed, Commit: "8bd2a23f"}
+	if got := a.Words(); got != "critic (client:page-9), 0s, accepted 8bd2a23" {
+		t.Errorf("%q", got)
+	}
+	for kind, want := range map[agentsig.Kind]string{
+		agentsig.KindAuditPassed: "accepted 8bd2a23", agentsig.KindReviewFailed: "sent 8bd2a23 back", agentsig.KindAuditFailed: "sent 8bd2a23 back", agentsig.KindDivineClarification: "",
+	} {
+		a.Said = kind
+		if got := a.VerdictWords(); got != want {
+			t.Errorf("%s: %q", kind, got)
+		}
 	}
 }
 
@@ -207,7 +269,7 @@ func TestCardJSON(t *testing.T) {
 	c.Proof = Proof{Events: []Proven{}}
 	data, err := json.Marshal(c)
 	const want = `{"task":"R1.T-1","title":"Parser","state":"IMPLEMENTATION","asked":"Mend it all.","attempts":[],"claims":[],"gates":[],"findings":[],` +
-		`"questions":[],"merge":null,"usage":{},"proof":{"checkpoint":"","origin":"","size":0,"events":[]}}`
+		`"questions":[],"decisions":[],"merge":null,"usage":{},"proof":{"checkpoint":"","origin":"","size":0,"events":[]}}`
 	if err != nil || string(data) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, data, want)
 	}

@@ -139,12 +139,30 @@ func Ask(ctx context.Context, c *api.Client, w api.Work, r *api.Run) (Card, erro
 	return card, nil
 }
 
-// In has a card say that its task will not be worked on any more, if its run says so.
+// In has a card say what its run says of its task: what it waits for, or that it will not be worked on any more.
 func (c *Card) In(r api.Run) {
-	if slices.ContainsFunc(r.Tasks, func(t api.Task) bool { return t.Work == c.Task && Cancelled(r, t) }) {
-		c.State = "cancelled"
+	c.Waits = nil
+	i := slices.IndexFunc(r.Tasks, func(t api.Task) bool { return t.Work == c.Task })
+	if i < 0 {
+		return
+	}
+	if !Cancelled(r, r.Tasks[i]) {
+		if w := r.Tasks[i].Waits; w.Text != "" {
+			c.Waits = &w
+		}
+		return
+	}
+	c.State = StateCancelled
+	for _, id := range r.Tasks[i].BlockedBy {
+		if slices.ContainsFunc(r.Tasks, func(t api.Task) bool { return t.ID == id && Cancelled(r, t) }) {
+			c.with = id
+			return
+		}
 	}
 }
+
+// StateCancelled is the state of a task that was given up.
+const StateCancelled = "cancelled"
 
 // Cancelled reports whether a run's task will not be worked on any more because somebody wants that.
 func Cancelled(r api.Run, t api.Task) bool {

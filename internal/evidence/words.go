@@ -3,6 +3,7 @@ package evidence
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,8 @@ func FindingWords(s work.Statement) (says, printed string) {
 // StateWords say how the task is.
 func (c Card) StateWords() string {
 	switch {
+	case c.State == StateCancelled:
+		return c.givenUp()
 	case c.State == string(agentsig.PhaseCompleted) && c.Merge != nil:
 		state := fmt.Sprintf("%s, merged as %.7s", c.State, c.Merge.Commit)
 		if c.Merge.Unaudited {
@@ -40,14 +43,105 @@ func (c Card) StateWords() string {
 	return c.State
 }
 
+// WaitWords say what the task waits for; nothing if it waits for nothing.
+func (c Card) WaitWords() string {
+	if c.Waits == nil {
+		return ""
+	}
+	words := c.Waits.Text
+	if !c.Waits.Since.IsZero() {
+		words += ", since " + c.Waits.Since.Local().Format("2006-01-02 15:04:05")
+	}
+	return words
+}
+
+// givenUp says that a task was given up, by whom and why.
+func (c Card) givenUp() string {
+	for _, d := range slices.Backward(c.Decisions) {
+		switch d.What {
+		case GaveUp:
+			return because("given up by "+d.By, d.Text)
+		case CancelledRun:
+			return because("given up, "+d.By+" cancelled the run", d.Text)
+		case Retried, Took, GaveBack:
+		}
+	}
+	if c.with != "" {
+		return "given up with " + c.with + ", which it depends on"
+	}
+	return "given up"
+}
+
+// because adds a reason to a sentence, if there is one.
+func because(sentence, text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return sentence
+	}
+	return sentence + ": " + text
+}
+
+// Words say what was decided.
+func (d Decision) Words() string {
+	what := map[Decided]string{
+		GaveUp: "gave it up", Retried: "had it tried again", Took: "took it over", GaveBack: "gave it back to agents", CancelledRun: "cancelled the run",
+	}[d.What]
+	if d.Question != "" {
+		what += ", by the answer to " + d.Question
+	}
+	return because(what, d.Text)
+}
+
+// AnswerWords say what was answered: also what it means, if it means something.
+func (q Question) AnswerWords() string {
+	if means := meanings[q.Choice]; means != "" {
+		if q.Answer == q.Choice {
+			return means
+		}
+		return because(means, q.Answer)
+	}
+	return q.Answer
+}
+
+// meanings are what answers do that mean something.
+var meanings = map[string]string{
+	delivery.ChooseRetry: "try again", delivery.ChooseCancel: "give the task up", delivery.ChooseHealthy: "the environment is healthy", delivery.ChooseHalt: "end the run",
+	delivery.ChooseContinue: "go on", delivery.ChooseAccept: "accepted", delivery.ChooseRaise: "as much again",
+}
+
+// VerdictWords say what a reviewer said of a commit; empty if it was no verdict.
+func (a Attempt) VerdictWords() string {
+	of := fmt.Sprintf("%.7s", a.Commit)
+	if a.Commit == "" {
+		of = "it"
+	}
+	switch a.Said {
+	case agentsig.KindReviewPassed, agentsig.KindAuditPassed:
+		return "accepted " + of
+	case agentsig.KindReviewFailed, agentsig.KindAuditFailed:
+		return "sent " + of + " back"
+	}
+	return ""
+}
+
+// By says who it was: a person, or a program of the box's.
+func (a Attempt) By() string {
+	if a.Program == work.PersonAgent {
+		return a.Who
+	}
+	return cmp.Or(a.Program, a.Who)
+}
+
 // Words say who tried it, for how long, and how that ended.
 func (a Attempt) Words() string {
 	if a.How == doneByHand {
 		return fmt.Sprintf("%s set it from %s", a.Who, a.Detail)
 	}
-	who := cmp.Or(a.Program, a.Who)
+	who := a.By()
 	if a.Role != "" {
 		who = fmt.Sprintf("%s (%s)", a.Role, who)
+	}
+	if a.Runner != "" {
+		who += " on " + a.Runner
 	}
 	parts := []string{who}
 	switch {
@@ -68,7 +162,7 @@ func (a Attempt) Words() string {
 	case a.Said == agentsig.KindDivineClarification:
 		how = "asks you"
 	default:
-		how = string(a.Said)
+		how = cmp.Or(a.VerdictWords(), string(a.Said))
 	}
 	how = strings.ReplaceAll(how, "_", " ")
 	text := strings.Join(append(parts, how), ", ")
@@ -100,11 +194,29 @@ func (c Card) UsedWords() string {
 	return fmt.Sprintf("%s, %s, %s", count(sessions, "session"), Length(time.Duration(took)*time.Second), UsageWords(c.Usage))
 }
 
-// Words say what the gate said of the commit.
-func (g Gate) Words() string {
-	verdict := "failed"
-	if g.Passed {
-		verdict = "passed"
+// since say since when nothing was changed.
+var since = map[work.Since]string{
+	work.SinceStart: "", work.SinceGate: " since the gate failed", work.SinceReview: " since the review sent it back", work.SinceAudit: " since the audit sent it back",
+	work.SinceMerge: " since its merge failed", work.SincePerson: " since a person sent its merge back",
+}
+
+// Verdict is what became of the commit at the gate.
+func (g Gate) Verdict() string {
+	switch {
+	case g.Since != "": // no check ran
+		return "sent back"
+	case !g.Passed:
+		return "failed"
+	case slices.ContainsFunc(g.Checks, func(c Check) bool { return c.Tolerated }):
+		return "let through" // it is not called passed
+	}
+	return "passed"
+}
+
+// Why says how the checks ended.
+func (g Gate) Why() string {
+	if g.Since != "" {
+		return "claimed to be done, changed nothing" + since[g.Since] + "; no check ran"
 	}
 	var checks, tolerated []string
 	for _, c := range g.Checks {
@@ -124,17 +236,41 @@ func (g Gate) Words() string {
 		}
 		checks = append(checks, how)
 	}
-	what := cmp.Or(strings.Join(checks, ", "), "no check ran here")
+	if len(tolerated) > 0 { // it comes first: the rest of a long line is cut
+		return strings.Join(append([]string{strings.Join(tolerated, ", ") + " failed, " + delivery.FailsAnyway}, checks...), "; ")
+	}
+	why := cmp.Or(strings.Join(checks, ", "), "no check ran here")
+	if g.Unchanged {
+		why += "; nothing was changed"
+	}
+	return why
+}
+
+// Where says on which other machine the checks ran.
+func (g Gate) Where() string {
+	switch {
+	case g.Runner == "":
+		return ""
+	case g.Signed:
+		return " on " + g.Runner + ", signed with its key"
+	}
+	return " on " + g.Runner
+}
+
+// Words say what the gate said of the commit.
+func (g Gate) Words() string {
+	return fmt.Sprintf("%.7s %s%s: %s", g.Commit, g.Verdict(), g.Where(), g.Why())
+}
+
+// Look is how a verdict looks.
+func (g Gate) Look() string {
 	switch {
 	case g.Since != "":
-		what = "nothing was changed"
-	case g.Unchanged:
-		what += "; nothing was changed"
+		return "warn"
+	case g.Passed:
+		return "good"
 	}
-	if len(tolerated) > 0 { // it is not called passed, and comes first: the rest of a long line is cut
-		return fmt.Sprintf("%.7s %s", g.Commit, strings.Join(append([]string{strings.Join(tolerated, ", ") + " failed, " + delivery.FailsAnyway}, checks...), "; "))
-	}
-	return fmt.Sprintf("%.7s %s: %s", g.Commit, verdict, what)
+	return "bad"
 }
 
 // Words say who found it, and what became of it.

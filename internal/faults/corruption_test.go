@@ -22,7 +22,10 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
-var rewriteTable = flag.Bool("rewrite", false, "let TestCorruption write testdata/damage.txt anew")
+var (
+	rewriteTable = flag.Bool("rewrite", false, "let TestCorruption write testdata/damage.txt anew")
+	allDamage    = flag.Bool("damage", false, "each case of TestCorruption; otherwise a part, in which each kind of file, damage, directory and outcome of a kind is")
+)
 
 // What becomes of a box whose files are damaged. Whatever it is, every event and every blob
 // that was acknowledged is there afterwards, byte for byte, or the box does not start; but for
@@ -41,8 +44,8 @@ const (
 	alone      = "told by verify, repaired"                        // it starts and all is there, but not twice, which `ledger verify` tells, and the repair mends
 )
 
-// TestCorruption damages every kind of file of a box, in every way, one at a time, and holds
-// what becomes of it to testdata/damage.txt.
+// TestCorruption damages every kind of file of a box, one at a time, and holds what becomes of it to testdata/damage.txt. If all
+// is asked for, it does so in every way.
 func TestCorruption(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a box for every case; not with -short")
@@ -52,11 +55,11 @@ func TestCorruption(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string]string{}
 	t.Run("cases", func(t *testing.T) {
-		n := 0
+		var p part
 		for _, k := range kinds {
 			for _, r := range k.rows {
 				for at, name := range k.images {
-					if n++; n%every != 0 {
+					if !p.has(k.name, r.damage, name, r.outcomes[at]) {
 						continue
 					}
 					c := corruption{kind: k, damage: r.damage, image: taken[name], want: r.outcomes[at]}
@@ -81,6 +84,26 @@ func TestCorruption(t *testing.T) {
 		}
 		return r.outcomes[at]
 	})
+}
+
+// part is which of the cases are run: one in so many, and each that is the first of something.
+type part struct {
+	n    int
+	seen map[string]bool
+}
+
+// has reports whether the next case of the table is one of the part.
+func (p *part) has(kind, damage, image, outcome string) bool {
+	p.n++
+	if p.seen == nil {
+		p.seen = map[string]bool{}
+	}
+	first := false
+	for _, what := range []string{"damage " + damage, "image " + image, "kind " + kind + " " + outcome} {
+		first = first || !p.seen[what]
+		p.seen[what] = true
+	}
+	return first || p.n%every == 0 || *allDamage || *rewriteTable
 }
 
 // The table in docs/testing.md is the one that the tests hold the program to.

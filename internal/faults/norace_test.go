@@ -2,4 +2,5 @@
 
 package faults_test
 
-const every = 1
+// every is which cases of TestCorruption run besides the first ones.
+const every = 8

@@ -2,6 +2,6 @@
 
 package faults_test
 
-// every is which cases of TestCorruption run: under the race detector each takes
+// every is which cases of TestCorruption run besides the first ones: under the race detector each takes
 // ten times as long.
-const every = 16
+const every = 32

@@ -22,6 +22,7 @@ type Kind string
 const (
 	Session  Kind = "session"  // somebody works
 	Question Kind = "question" // something waits for a person's answer
+	Review   Kind = "review"   // work waits for who judges it, an agent or a person, or for a person's word on its merge
 	Pause    Kind = "pause"    // nobody is started, on the run or of a provider
 	Gate     Kind = "gate"     // a moment: the gate's verdict
 	Merge    Kind = "merge"    // a moment: a merge, or that there could be none
@@ -41,14 +42,18 @@ type Entry struct {
 	Bad      bool      // it did not end well
 }
 
-// Cost is what the agents of one name used in one role.
+// Cost is what the agents of one name used in one role, or all of them on one task.
 type Cost struct {
 	Role     agentsig.Role
 	Agent    string
-	Sessions int // that are over
-	Uncosted int // of them: they had turns, and their programs did not say what they cost
+	Task     string // its id in the run; empty of a role, and of what is about the run as a whole
+	Sessions int    // that are over
+	Uncosted int    // of them: they had turns, and their programs did not say what they cost
 	Usage    delivery.Usage
 }
+
+// shortest is how long work waits for who judges it before that is worth telling.
+const shortest = 2 * time.Second
 
 // maxEntries is how many entries a fold holds. What comes after them is counted.
 const maxEntries = 20_000
@@ -56,25 +61,34 @@ const maxEntries = 20_000
 // Fold takes the events of a run. The zero Fold has seen none.
 type Fold struct {
 	stats    stats.Fold
+	at       uint64 // the sequence of the event that is taken
 	entries  []*Entry
 	dropped  int
 	tasks    map[string]string // the ids of tasks, by subject
 	sessions map[string]*Entry // that have not ended
 	holds    map[string]*Entry // by the task's subject
 	asked    map[string]*Entry // questions, by id
+	waits    map[string]*Entry // for who judges it, by the task's subject; none of them is among the entries
 	paused   *Entry            // the run
-	costs    map[[2]string]*Cost
-	turns    map[string]int // of sessions that are not over
+	costs    map[Cost]*Cost    // by role and agent, or by task
+	turns    map[string]int    // of sessions that are not over
 }
 
 // Next takes an event. It fails on one that can't be read, of which nothing is taken.
 func (f *Fold) Next(sequence uint64, e ledger.Event) error {
 	if f.tasks == nil {
 		f.tasks, f.sessions, f.holds, f.asked = map[string]string{}, map[string]*Entry{}, map[string]*Entry{}, map[string]*Entry{}
-		f.costs, f.turns = map[[2]string]*Cost{}, map[string]int{}
+		f.waits, f.costs, f.turns = map[string]*Entry{}, map[Cost]*Cost{}, map[string]int{}
 	}
 	if err := f.stats.Next(e, f.spent); err != nil {
 		return err
+	}
+	f.at = sequence
+	if how, ok := judgedBy[e.Type]; ok {
+		f.judged(e, how)
+	}
+	if role, ok := judgedFrom[e.Type]; ok {
+		f.wait(e, role)
 	}
 	if take := takers[e.Type]; take != nil {
 		if err := take(f, sequence, e); err != nil {
@@ -86,10 +100,16 @@ func (f *Fold) Next(sequence uint64, e ledger.Event) error {
 
 // Entries returns what happened, in the order in which it began.
 func (f *Fold) Entries() []Entry {
-	all := make([]Entry, 0, len(f.entries))
+	all := make([]Entry, 0, len(f.entries)+len(f.waits))
 	for _, e := range f.entries {
 		all = append(all, *e)
 	}
+	for _, e := range f.waits {
+		if len(all) < maxEntries {
+			all = append(all, *e)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return all
 }
 
@@ -97,16 +117,24 @@ func (f *Fold) Entries() []Entry {
 func (f *Fold) Dropped() int { return f.dropped }
 
 // Costs returns what was used by role and agent, the dearest first.
-func (f *Fold) Costs() []Cost {
+func (f *Fold) Costs() []Cost { return f.dearest(false) }
+
+// TaskCosts returns what was used by task, the dearest first. What no task has is of the run as a whole.
+func (f *Fold) TaskCosts() []Cost { return f.dearest(true) }
+
+func (f *Fold) dearest(byTask bool) []Cost {
 	all := []Cost{}
-	for _, c := range f.costs {
+	for key, c := range f.costs {
+		if (key.Role == "" && key.Agent == "") != byTask {
+			continue
+		}
 		row := *c
 		row.Usage.CostUSD = math.Round(row.Usage.CostUSD*1e6) / 1e6
 		all = append(all, row)
 	}
 	slices.SortFunc(all, func(a, b Cost) int {
 		return cmp.Or(cmp.Compare(b.Usage.CostUSD, a.Usage.CostUSD), cmp.Compare(b.Usage.Tokens(), a.Usage.Tokens()),
-			cmp.Compare(a.Role, b.Role), cmp.Compare(a.Agent, b.Agent))
+			cmp.Compare(a.Role, b.Role), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Task, b.Task))
 	})
 	return all
 }
@@ -117,23 +145,34 @@ func (f *Fold) spent(fact stats.Fact) {
 	case stats.Turn:
 		f.turns[x.Session]++
 	case stats.Spent:
-		f.cost(x.By).Usage.Add(x.Usage)
+		for _, c := range f.costsOf(x.By) {
+			c.Usage.Add(x.Usage)
+		}
 	case stats.Over:
-		c := f.cost(x.By)
-		c.Sessions++
-		if f.turns[x.Session] > 0 && x.Used.CostUSD <= 0 {
-			c.Uncosted++
+		for _, c := range f.costsOf(x.By) {
+			c.Sessions++
+			if f.turns[x.Session] > 0 && x.Used.CostUSD <= 0 {
+				c.Uncosted++
+			}
 		}
 		delete(f.turns, x.Session)
 	}
 }
 
-func (f *Fold) cost(by stats.By) *Cost {
-	key := [2]string{string(by.Role), by.Agent}
-	if f.costs[key] == nil {
-		f.costs[key] = &Cost{Role: by.Role, Agent: by.Agent}
+// costsOf are the costs that a session adds to: of its role and agent, and of its task.
+func (f *Fold) costsOf(by stats.By) (both [2]*Cost) {
+	task := Cost{}
+	if s := f.sessions[by.Session]; s != nil {
+		task.Task = s.Task
 	}
-	return f.costs[key]
+	for i, key := range [2]Cost{{Role: by.Role, Agent: by.Agent}, task} {
+		if f.costs[key] == nil {
+			c := key
+			f.costs[key] = &c
+		}
+		both[i] = f.costs[key]
+	}
+	return both
 }
 
 // taking makes a taker of a function that takes the payload.
@@ -167,6 +206,9 @@ var takers = map[string]func(*Fold, uint64, ledger.Event) error{
 	work.AgentSessionCompleted: taking(func(f *Fold, _ uint64, e ledger.Event, p work.Result) {
 		f.sessions[e.Session].end(e, string(p.Signal), p.NextPhase == agentsig.PhaseBlocked)
 		delete(f.holds, e.Subject)
+		if p.NextPhase == agentsig.PhaseReadyForMerge && !p.Audited {
+			f.wait(e, agentsig.RoleAuditor)
+		}
 	}),
 	work.LeaseReleased:  lost("released"),
 	work.LeaseExpired:   lost("expired"),
@@ -221,6 +263,9 @@ var takers = map[string]func(*Fold, uint64, ledger.Event) error{
 		f.add(&Entry{Sequence: sequence, Kind: Pause, Agent: p.Provider, Began: e.Time, Ended: until, How: how, Bad: p.Login})
 	}),
 	delivery.RunFinished: func(f *Fold, _ uint64, e ledger.Event) error {
+		for subject := range f.waits {
+			f.judged(ledger.Event{Subject: subject, Time: e.Time, Actor: e.Actor}, judgedBy[e.Type])
+		}
 		for _, open := range f.entries {
 			if open.Ended.IsZero() {
 				open.end(e, "the run ended", false)
@@ -232,6 +277,32 @@ var takers = map[string]func(*Fold, uint64, ledger.Event) error{
 		f.paused = nil
 		return nil
 	},
+}
+
+// judgedFrom begins the wait for who judges work, and judgedBy ends it.
+var judgedFrom = map[string]agentsig.Role{work.GatePassed: agentsig.RoleCritic, work.MergeProposed: delivery.RoleMerge}
+
+var judgedBy = map[string]string{
+	work.LeaseGranted: "begun", work.ReviewStarted: "begun", work.MergeApproved: "approved", work.MergeFailed: "refused", work.WorkTaken: "taken over", work.WorkOverridden: "overridden",
+	work.WorkBlocked: "blocked", work.GateFailed: "the gate failed", work.AuditWaived: "waived", work.MergeAllowed: "merged", work.WorkMerged: "merged", work.WorkUnchanged: "nothing to change",
+	delivery.RunFinished: "the run ended",
+}
+
+// wait notes that work waits for somebody from an event on.
+func (f *Fold) wait(e ledger.Event, role agentsig.Role) {
+	f.judged(e, "begun anew")
+	f.waits[e.Subject] = &Entry{Sequence: f.at, Kind: Review, Task: f.tasks[e.Subject], Role: role, Began: e.Time}
+}
+
+// judged notes that it does not any more.
+func (f *Fold) judged(e ledger.Event, how string) {
+	w := f.waits[e.Subject]
+	if delete(f.waits, e.Subject); w == nil {
+		return
+	}
+	if w.end(e, how, false); w.Ended.Sub(w.Began) >= shortest {
+		f.add(w)
+	}
 }
 
 // moment makes a taker of an event that takes no time.
@@ -279,7 +350,7 @@ func (e *Entry) end(by ledger.Event, how string, bad bool) {
 	if e.Ended.Before(e.Began) {
 		e.Ended = e.Began
 	}
-	if e.Kind == Question || e.Kind == Pause && e.By == "" {
+	if e.Kind == Question || e.Kind == Review || e.Kind == Pause && e.By == "" {
 		e.By = by.Actor
 	}
 }

@@ -84,6 +84,7 @@ func TestEntries(t *testing.T) {
 		{Sequence: 16, Kind: history.Pause, Agent: "anthropic", Began: at(16), Ended: start.Add(5 * time.Minute), How: "usage limit"},
 		{Sequence: 18, Kind: history.Gate, Task: "T-1", Began: at(18), Ended: at(18), How: "passed", By: "gate"},
 		{Sequence: 19, Kind: history.Session, Task: "T-1", Role: "critic", Agent: "codex", Began: at(19), Ended: at(21), How: "review_passed"},
+		{Sequence: 20, Kind: history.Review, Task: "T-1", Role: "auditor", Began: at(20), Ended: at(22), How: "merged", By: "box"},
 		{Sequence: 22, Kind: history.Merge, Task: "T-1", Began: at(22), Ended: at(22), How: "merged", By: "box"},
 		{Sequence: 23, Kind: history.Session, Role: "health_auditor", Agent: "codex", Began: at(23), Ended: at(24), How: "the run ended"},
 	}
@@ -101,6 +102,40 @@ func TestEntries(t *testing.T) {
 	}
 }
 
+// Work waits from the gate on for its critic, from the critic on for its auditor, and for a person's word on its merge; a moment is no wait.
+func TestWaits(t *testing.T) {
+	lines := []string{
+		`ITEM WorkAdded operator - {"id":"R1.T-1","run":"RUN","task":"T-1"}`,
+		`ITEM GatePassed gate - {"commit":"2","next_phase":"READY_FOR_REVIEW"}`,
+		`RUN RunPaused operator - {}`,
+		`ITEM ReviewStarted client:page-1 A {"phase":"REVIEW","role":"critic","agent":"person"}`,
+		`ITEM AgentSessionCompleted client:page-1 A {"phase_completed":"REVIEW","next_phase":"READY_FOR_MERGE","signal":"review_passed"}`,
+		`ITEM LeaseGranted box B {"phase":"READY_FOR_MERGE","role":"auditor","agent":"codex"}`,
+		`ITEM AgentSessionCompleted codex B {"phase_completed":"READY_FOR_MERGE","next_phase":"READY_FOR_MERGE","signal":"audit_passed","audited":true}`,
+		`RUN RunPaused operator - {}`,
+		`ITEM MergeProposed box - {}`,
+		`RUN RunResumed operator - {}`,
+		`ITEM MergeApproved operator - {}`,
+		`OTHER GatePassed gate - {"commit":"3","next_phase":"READY_FOR_REVIEW"}`,
+	}
+	of := func(lines ...string) (all []string) {
+		for _, e := range told(t, tale(t, lines...)).Entries() {
+			if e.Kind == history.Review {
+				all = append(all, fmt.Sprintf("%d %s %s %v %s %s", e.Sequence, e.Task, e.Role, e.Ended.IsZero() || e.Ended.Sub(e.Began) == 2*time.Second, e.How, e.By))
+			}
+		}
+		return all
+	}
+	want := []string{"2 T-1 critic true begun client:page-1", "9 T-1 merge true approved operator", "12  critic true  "}
+	if diff := cmp.Diff(want, of(lines...)); diff != "" {
+		t.Error(diff)
+	}
+	want[2] = "12  critic true the run ended box"
+	if diff := cmp.Diff(want, of(append(lines, `RUN RunPaused operator - {}`, `RUN RunFinished box - {"outcome":"partial"}`)...)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // What was used is what `signalbox stats` counts.
 func TestCosts(t *testing.T) {
 	events := tale(t, theTale...)
@@ -111,6 +146,10 @@ func TestCosts(t *testing.T) {
 		{Role: "health_auditor", Agent: "codex", Sessions: 1},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	tasks := []history.Cost{{Task: "T-1", Sessions: 3, Uncosted: 1, Usage: delivery.Usage{InputTokens: 26, CostUSD: 0.55}}, {Sessions: 1}}
+	if diff := cmp.Diff(tasks, told(t, events).TaskCosts()); diff != "" {
 		t.Error(diff)
 	}
 	var fold stats.Fold

@@ -142,7 +142,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 	b := openBox(t)
 	s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil)
 	want := map[string]string{"GET /healthz": "", "GET /readyz": ""}
-	for _, r := range s.routes() {
+	for _, r := range slices.Concat(s.routes(), s.enrolment()) {
 		want[r.pattern] = schemes(r.needs)
 	}
 	described := describe(t).operations(t)
@@ -158,6 +158,8 @@ func schemes(needs access.Right) string {
 		return "gateToken"
 	case access.ToOwn:
 		return "apiToken"
+	case access.ToJoin:
+		return "runnerKey"
 	case access.ToAttend:
 		return "apiToken clientToken:operate sessionToken"
 	}
@@ -168,13 +170,13 @@ func TestOpenAPISchemas(t *testing.T) {
 	d := describe(t)
 	requests := []any{
 		api.AddWork{}, api.Claim{}, api.Report{}, api.Override{}, api.StartRun{}, api.Answer{}, api.Message{},
-		api.Ask{}, api.Signalled{}, api.CallDecided{}, api.CallEnded{}, api.Answered{}, api.NewToken{}, api.NewPage{},
+		api.Ask{}, api.Signalled{}, api.CallDecided{}, api.CallEnded{}, api.Answered{}, api.NewToken{}, api.NewPage{}, api.NewRunner{}, api.DrainRunner{}, api.JoinRunner{},
 	}
 	sessions := []any{api.SessionReport{}, api.SaidSignal{}}
 	answers := []any{
 		api.Work{}, work.Statement{}, work.Evidence{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.NextEvents{}, api.Status{}, api.BoxStatus{}, api.LedgerStatus{}, api.Messages{},
 		api.Run{}, api.Task{}, api.Agent{}, api.Repair{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
-		api.Conversation{}, conversation.Exchange{}, api.ClientToken{}, api.CreatedToken{}, api.PageLink{},
+		api.Conversation{}, conversation.Exchange{}, api.ClientToken{}, api.CreatedToken{}, api.PageLink{}, api.Runner{}, api.Invitation{}, api.JoinedRunner{},
 	}
 	for _, v := range slices.Concat(requests, sessions, answers) {
 		d.compare(t, reflect.TypeOf(v).Name(), v)
@@ -318,7 +320,7 @@ func TestOpenAPIEnums(t *testing.T) {
 		t.Errorf("what tasks wait for in the schema (-) and in the list of all (+):\n%s", diff)
 	}
 	said, recorded := constants(t, "../api/session.go", "How"), constants(t, "../delivery/event.go", "How")
-	said = append(said, string(delivery.Broken)) // which the box says itself
+	said = append(said, string(delivery.Broken), string(delivery.Lost)) // which the box says itself
 	slices.Sort(said)
 	slices.Sort(recorded)
 	if diff := cmp.Diff(said, recorded); diff != "" {

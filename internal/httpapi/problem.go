@@ -9,7 +9,10 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
+	"github.com/signalbox-dev/signalbox/internal/fleet"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
+	"github.com/signalbox-dev/signalbox/internal/order"
+	"github.com/signalbox-dev/signalbox/internal/records"
 )
 
 // problems says how an error of a request's form, or of too many of them, is answered.
@@ -22,7 +25,17 @@ var problems = []struct {
 	{access.ErrGate, http.StatusUnauthorized, api.CodeUnauthorized}, // if there is no token that is somebody's
 	{access.ErrUnknown, http.StatusUnauthorized, api.CodeUnauthorized},
 	{access.ErrExpired, http.StatusUnauthorized, api.CodeUnauthorized},
+	{access.ErrGuest, http.StatusUnauthorized, api.CodeUnauthorized},
+	{access.ErrNoInvitation, http.StatusForbidden, api.CodeForbidden},
+	{access.ErrRedeemed, http.StatusForbidden, api.CodeForbidden},
+	{errManyJoins, http.StatusServiceUnavailable, api.CodeBusy},
+	{errNoSecure, http.StatusConflict, api.CodeConflict},
+	{errNotFar, http.StatusConflict, api.CodeConflict},
+	{errOwnKey, http.StatusConflict, api.CodeConflict},
 	{access.ErrBadKey, http.StatusBadRequest, api.CodeInvalid},
+	{records.ErrGap, http.StatusConflict, api.CodeConflict},
+	{records.ErrLong, http.StatusBadRequest, api.CodeInvalid},
+	{records.ErrName, http.StatusBadRequest, api.CodeInvalid},
 	{errNoPage, http.StatusNotFound, api.CodeNotFound},
 	{errSlow, http.StatusServiceUnavailable, api.CodeBusy},
 	{errNoRoom, http.StatusServiceUnavailable, api.CodeBusy},
@@ -30,6 +43,7 @@ var problems = []struct {
 	{errManyFollow, http.StatusServiceUnavailable, api.CodeBusy},
 	{httpserver.ErrFull, http.StatusServiceUnavailable, api.CodeBusy},
 	{httpserver.ErrAhead, http.StatusBadRequest, api.CodeInvalid},
+	{errNotReady, http.StatusServiceUnavailable, api.CodeCannotWrite},
 	{errNoMetrics, http.StatusNotFound, api.CodeNotFound},
 	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
 	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},
@@ -63,9 +77,9 @@ func problemOf(err error) (status int, p *api.Problem) {
 	var refused forbidden
 	var large *http.MaxBytesError
 	switch {
-	case errors.As(err, &form):
+	case errors.As(err, &form), errors.Is(err, fleet.ErrForm), errors.Is(err, order.ErrProtocol):
 		return http.StatusBadRequest, &api.Problem{Code: api.CodeInvalid, Message: err.Error()}
-	case errors.As(err, &refused):
+	case errors.As(err, &refused), errors.Is(err, fleet.ErrNotYours), errors.Is(err, fleet.ErrUnknown), errors.Is(err, records.ErrNone):
 		return http.StatusForbidden, &api.Problem{Code: api.CodeForbidden, Message: err.Error()}
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge, &api.Problem{Code: api.CodeInvalid, Message: fmt.Sprintf(

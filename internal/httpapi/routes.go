@@ -218,9 +218,10 @@ func (s *Server) onTask(verb string) handler {
 // authorize returns who makes a request, if they may. The gate's own token is for its reports
 // alone, and they take no other: an agent that could pass its own CI would.
 func (s *Server) authorize(r *http.Request, needs access.Right) (access.Principal, error) {
-	p, err := s.principal(r)
+	p, err := s.principal(r, needs)
+	var refused forbidden
 	switch {
-	case err != nil && needs == access.ToReport:
+	case err != nil && needs == access.ToReport && !errors.As(err, &refused):
 		return access.Principal{}, access.ErrGate
 	case err != nil:
 		return access.Principal{}, err
@@ -228,14 +229,42 @@ func (s *Server) authorize(r *http.Request, needs access.Right) (access.Principa
 	if p, err = speaker(r, p); err != nil {
 		return access.Principal{}, err
 	}
-	if err := p.May(needs, r.PathValue("session")); err != nil {
+	switch err := p.May(needs, r.PathValue("session")); {
+	case errors.Is(err, access.ErrGuest):
+		return access.Principal{}, err
+	case err != nil:
 		return access.Principal{}, forbidden{err}
+	}
+	if p.Kind == access.Session && s.fleet != nil {
+		holder, _ := s.keyHolder(r)
+		if err := s.fleet.Speaks(p.Session, holder.Name); err != nil {
+			return access.Principal{}, forbidden{err}
+		}
 	}
 	return p, nil
 }
 
-// principal returns whose token a request has.
-func (s *Server) principal(r *http.Request) (access.Principal, error) {
+// principal returns who makes a request: who has the key that its connection was made with, or whose token it has. Over a runner's connection
+// come its own requests, and with their own tokens those of its sessions, which come from other machines in no other way.
+func (s *Server) principal(r *http.Request, needs access.Right) (access.Principal, error) {
+	holder, hasKey := s.keyHolder(r)
+	if hasKey && (needs != access.ToAttend || holder.Kind == access.Guest || len(r.Header.Values("Authorization")) == 0) {
+		return holder, nil
+	}
+	p, err := s.bearer(r)
+	switch {
+	case err != nil:
+		return access.Principal{}, err
+	case hasKey && p.Kind != access.Session:
+		return access.Principal{}, forbidden{access.ErrRunner}
+	case !hasKey && r.TLS != nil && p.Kind == access.Session:
+		return access.Principal{}, forbidden{errSessionsWay}
+	}
+	return p, nil
+}
+
+// bearer returns whose token a request has.
+func (s *Server) bearer(r *http.Request) (access.Principal, error) {
 	tokens := r.Header.Values("Authorization")
 	if len(tokens) != 1 { // of two, a program on the way may have looked at the other
 		return access.Principal{}, errToken
@@ -272,8 +301,11 @@ func speaker(r *http.Request, p access.Principal) (access.Principal, error) {
 // forbidden is why somebody may not ask for something.
 type forbidden struct{ error }
 
+func (f forbidden) Unwrap() error { return f.error }
+
 var (
-	errToken   = errors.New("the request needs a valid token, in one header Authorization: Bearer TOKEN: the owner's is in api.token in the box's directory, and `signalbox token create` makes one for a client, which the command line takes from SIGNALBOX_TOKEN")
-	errHeaders = fmt.Errorf("%s and %s go together, each once", api.ClientHeader, api.ScopesHeader)
-	errSpeaks  = fmt.Errorf("%s and %s are for who has the token of api.token: a client's own token says who it is, so leave them out", api.ClientHeader, api.ScopesHeader)
+	errToken       = errors.New("the request needs a valid token, in one header Authorization: Bearer TOKEN: the owner's is in api.token in the box's directory, and `signalbox token create` makes one for a client, which the command line takes from SIGNALBOX_TOKEN")
+	errHeaders     = fmt.Errorf("%s and %s go together, each once", api.ClientHeader, api.ScopesHeader)
+	errSessionsWay = errors.New("a session on another machine speaks to the box by its runner, and not on a connection of its own")
+	errSpeaks      = fmt.Errorf("%s and %s are for who has the token of api.token: a client's own token says who it is, so leave them out", api.ClientHeader, api.ScopesHeader)
 )

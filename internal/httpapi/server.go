@@ -10,6 +10,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -19,6 +22,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
+	"github.com/signalbox-dev/signalbox/internal/fleet"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 )
 
@@ -32,8 +36,16 @@ type Server struct {
 	page      Page                  // for browsers; nil if there is none
 	metrics   func(io.Writer) error // in Prometheus's text format; nil if there are none
 	messages  func() api.Messages   // to people; nil if there are none
+	fleet     *fleet.Fleet          // of runners on other machines; nil if there are none
+	git       Git                   // that they fetch from and push to
+	runners   func() []api.Runner   // as they are; nil if the ledger alone says that
+	secure    *Secure               // how the box answers beyond its machine; nil if it does not
+	joins     *httpserver.Pace      // of who tries to become a runner
+	refusals  *httpserver.Pace      // of what is logged of strangers who may not ask
 	following crowd                 // clients that follow
 	reading   crowd                 // clients that read the events that there are
+
+	runnersRefusals sync.Map // of what is logged of a runner, by its name: a [httpserver.Pace] each
 }
 
 // New makes a server for a box, and who conducts its runs. The logger may be nil.
@@ -43,6 +55,7 @@ func New(b *box.Box, c *conductor.Conductor, logger *slog.Logger) *Server {
 	}
 	return &Server{
 		box: b, conductor: c, logger: logger, room: semaphore.NewWeighted(largeRoom),
+		joins: httpserver.NewPace(joinsAtOnce, joinsEvery), refusals: httpserver.StrangersPace(),
 		following: crowd{make(chan struct{}, maxFollowing), errManyFollow}, reading: crowd{make(chan struct{}, maxReading), errManyRead},
 	}
 }
@@ -68,6 +81,7 @@ func (s *Server) WithMessages(messages func() api.Messages) *Server {
 // status says how the box is.
 func (s *Server) status(w http.ResponseWriter, _ *http.Request, _ access.Principal) error {
 	status := s.box.Status()
+	status.Box.Runners = Unreached(s.box, s.secure)
 	if s.messages != nil {
 		m := s.messages()
 		status.Messages = &m
@@ -89,15 +103,27 @@ func Asks(r *http.Request) access.Principal {
 	return p
 }
 
-// all are the API's routes, and that of the tools.
+// all are the API's routes, those by which runners get in, those for runners alone, and that of the tools.
 func (s *Server) all() []route {
+	routes := slices.Concat(s.routes(), s.enrolment(), s.runnerRoutes())
 	if s.tools == nil {
-		return s.routes()
+		return routes
 	}
-	return append(s.routes(), route{"POST " + ToolsPath, access.ToRead, maxTools, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
+	return append(routes, route{"POST " + ToolsPath, access.ToRead, maxTools, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
 		s.tools.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), asksKey{}, p)))
 		return nil
 	}})
+}
+
+// ListenAgain is [Listen] for a box that listened on a port before. If any free port will do, it takes that one while nobody else has it: a page
+// that is open in a browser finds the box again.
+func ListenAgain(ctx context.Context, address string, before uint16) (net.Listener, error) {
+	if host, port, err := net.SplitHostPort(address); err == nil && port == "0" && before > 0 {
+		if l, err := Listen(ctx, net.JoinHostPort(host, strconv.Itoa(int(before)))); err == nil {
+			return l, nil
+		}
+	}
+	return Listen(ctx, address)
 }
 
 // Listen opens the address that the box answers on. It has to be on this machine:
@@ -107,8 +133,8 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the address to listen on: %w", err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("a box listens on loopback only (127.0.0.1, ::1, localhost), not on %q: requests are not encrypted", host)
+	if !onLoopback(host) {
+		return nil, fmt.Errorf("without TLS a box listens on loopback only (127.0.0.1, ::1, localhost), not on %q: requests are not encrypted", host)
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", address)
@@ -127,14 +153,17 @@ const failedListen = 2 * time.Second
 // closes it afterwards.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.box.Announce(l.Addr().String()); err != nil {
-		return errors.Join(err, l.Close())
+		return errors.Join(err, l.Close(), s.secure.close())
 	}
 	server := httpserver.New(s.Handler(), s.logger)
 	server.BaseContext = func(net.Listener) context.Context { return s.box.Context() }
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
+	ended, all := s.serve(server, l)
 	select {
 	case err := <-ended:
+		_ = server.Close() // the other listener ends, too
+		for range all - 1 {
+			<-ended
+		}
 		return err
 	case <-ctx.Done():
 	case <-s.box.Done():
@@ -147,7 +176,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if server.Shutdown(grace) != nil {
 		_ = server.Close() // who has not finished by now is cut off
 	}
-	<-ended
+	for range all {
+		<-ended
+	}
 	return withdrawn
 }
 
@@ -186,11 +217,12 @@ func (s *Server) requests() http.Handler {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) {
 			p, err := s.authorize(req, r.needs)
 			if err != nil {
+				s.logRefusal(req, err)
 				httpserver.Refuse(w)
 				problem(w, err)
 				return
 			}
-			if err := httpserver.Admit(w, req); err != nil {
+			if err := admit(w, req, p); err != nil {
 				problem(w, err)
 				return
 			}
@@ -201,6 +233,7 @@ func (s *Server) requests() http.Handler {
 				<-s.box.Done() // whoever is told this finds /readyz say the same
 			}
 			if err != nil {
+				s.logBroken(req, p, err)
 				problem(w, err)
 			}
 		})
@@ -227,9 +260,14 @@ func (s *Server) figures(w http.ResponseWriter, _ *http.Request, _ access.Princi
 	return nil
 }
 
+var errNotReady = errors.New("the box takes no requests: look at it on its machine")
+
 // ready answers whether the box takes requests.
-func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	if err := s.box.Writable(); err != nil {
+		if r.TLS != nil { // who asks from elsewhere without a token is not told of files
+			err = errNotReady
+		}
 		problem(w, err)
 		return
 	}

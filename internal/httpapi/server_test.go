@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,6 +80,78 @@ func TestListenTaken(t *testing.T) {
 	address := l.Addr().String()
 	if _, err := Listen(t.Context(), address); err == nil || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(), "name another address") {
 		t.Errorf("a second box on %s: %v", address, err)
+	}
+}
+
+// A box that is started again listens where it did, unless somebody has that port by now, or a port is named.
+func TestListenAgain(t *testing.T) {
+	dir := box.Dir(filepath.Join(t.TempDir(), "box"))
+	if port := dir.LastPort(); port != 0 {
+		t.Fatalf("a box that never was had port %d", port)
+	}
+	start := func(address string) (port uint16) {
+		t.Helper()
+		l, err := ListenAgain(t.Context(), address, dir.LastPort())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _, err := box.Open(t.Context(), box.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // it has announced itself by then
+		if err := errors.Join(New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Serve(ctx, l), b.Close()); err != nil {
+			t.Error(err)
+		}
+		return l.Addr().(*net.TCPAddr).AddrPort().Port()
+	}
+	first := start("127.0.0.1:0")
+	if dir.LastPort() != first {
+		t.Errorf("it listened on %d, and %d is kept", first, dir.LastPort())
+	}
+	somebody, err := Listen(t.Context(), fmt.Sprintf("127.0.0.1:%d", first))
+	if err != nil {
+		t.Skipf("somebody else has taken port %d meanwhile: %v", first, err)
+	}
+	second := start("127.0.0.1:0")
+	if second == first || dir.LastPort() != second {
+		t.Errorf("it listens on %d, which was taken, and keeps %d", second, dir.LastPort())
+	}
+	if err := somebody.Close(); err != nil {
+		t.Fatal(err)
+	}
+	named, err := ListenAgain(t.Context(), fmt.Sprintf("127.0.0.1:%d", first), second)
+	if err != nil {
+		t.Skipf("somebody else has taken port %d meanwhile: %v", first, err)
+	}
+	defer named.Close()
+	if got := named.Addr().(*net.TCPAddr).AddrPort().Port(); got != first {
+		t.Errorf("port %d is named, and it listens on %d", first, got)
+	}
+	taken := 0
+	for range 10 { // another program's connection may have the port for a moment
+		again, err := ListenAgain(t.Context(), "127.0.0.1:0", second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Addr().(*net.TCPAddr).AddrPort().Port() != second {
+			taken++
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if taken == 10 {
+		t.Errorf("it listened on %d before, and does not again", second)
+	}
+	for _, text := range []string{"", "x", "0", "65536", "-1", "80 80"} {
+		if err := os.WriteFile(filepath.Join(string(dir), "port"), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if port := dir.LastPort(); port != 0 {
+			t.Errorf("%q is port %d", text, port)
+		}
 	}
 }
 

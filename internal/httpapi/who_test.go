@@ -1,7 +1,10 @@
 package httpapi
 
 import (
+	"context"
+	"crypto/tls"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,11 +17,16 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/fleet"
+	"github.com/signalbox-dev/signalbox/internal/gitserver"
+	"github.com/signalbox-dev/signalbox/internal/mailbox"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // whoMay says who may call each route, besides the owner: r is who has the scope read, a answer, o operate, b both of these, m metrics, s the session that
-// the route is about; g is the gate, and nobody else. Nothing here is made of the routes.
+// the route is about, R a runner, G who has a key alone; g is the gate, and nobody else. Nothing here is made of the routes.
 var whoMay = map[string]string{
 	"GET /metrics":                         "m",
 	"GET /v1/status":                       "rao",
@@ -63,7 +71,27 @@ var whoMay = map[string]string{
 	"POST /v1/tokens":                      "",
 	"POST /v1/tokens/{id}/revoke":          "",
 	"POST /v1/page":                        "",
-	"POST /mcp":                            "rao",
+	"GET /v1/runners":                      "rao",
+	"POST /v1/runners":                     "",
+	"POST /v1/runners/{name}/drain":        "o",
+	"POST /v1/runners/{name}/remove":       "",
+	"POST /v1/runner/join":                 "RG",
+
+	"POST /v1/runner/here":                                  "R",
+	"GET /v1/runner/box":                                    "R",
+	"GET /v1/runner/orders":                                 "R",
+	"POST /v1/runner/hand-in":                               "R",
+	"POST /v1/runner/said":                                  "R",
+	"POST /v1/runner/done":                                  "R",
+	"POST /v1/runner/answer":                                "R",
+	"POST /v1/runner/mail":                                  "R",
+	"POST /v1/runner/ref":                                   "R",
+	"GET /v1/runner/git/fetch/{order}/{path...}":            "R",
+	"POST /v1/runner/git/fetch/{order}/{path...}":           "R",
+	"GET /v1/runner/git/push/{session}/{number}/{path...}":  "R",
+	"POST /v1/runner/git/push/{session}/{number}/{path...}": "R",
+
+	"POST /mcp": "rao",
 }
 
 // caller is somebody who makes requests.
@@ -71,6 +99,7 @@ type caller struct {
 	name    string
 	headers http.Header
 	is      string // letters of whoMay; O is the owner, n is who may nothing, and - is nobody
+	tls     *tls.ConnectionState
 }
 
 func bearer(token string, more ...string) http.Header {
@@ -99,42 +128,43 @@ func callers(t *testing.T, b *box.Box) []caller {
 	t.Helper()
 	own, gate := b.Tokens()
 	all := []caller{
-		{"the owner", bearer(own), "O"},
-		{"the gate", bearer(gate), "g"},
-		{"nobody", bearer(""), "-"},
-		{"an unknown token", bearer(access.Secret([32]byte{1})), "-"},
-		{"an empty token", http.Header{"Authorization": {"Bearer "}}, "-"},
-		{"another scheme", http.Header{"Authorization": {"Basic " + own}}, "-"},
-		{"half the owner's token", bearer(own[:len(own)/2]), "-"},
+		{"the owner", bearer(own), "O", nil},
+		{"the gate", bearer(gate), "g", nil},
+		{"nobody", bearer(""), "-", nil},
+		{"an unknown token", bearer(access.Secret([32]byte{1})), "-", nil},
+		{"an empty token", http.Header{"Authorization": {"Bearer "}}, "-", nil},
+		{"another scheme", http.Header{"Authorization": {"Basic " + own}}, "-", nil},
+		{"half the owner's token", bearer(own[:len(own)/2]), "-", nil},
 	}
 	for is, scopes := range map[string][]access.Scope{
 		"r": {access.Read}, "a": {access.Answer}, "o": {access.Operate}, "m": {access.Metrics},
 		"ra": {access.Read, access.Answer}, "ro": {access.Read, access.Operate}, "aob": {access.Answer, access.Operate}, "rm": {access.Read, access.Metrics},
 	} {
 		all = append(all,
-			caller{"a token for " + access.Words(scopes, "+"), bearer(newToken(t, b, is, 0, scopes...)), is},
-			caller{"the owner for a client with " + access.Words(scopes, "+"), bearer(own, api.ClientHeader, "x", api.ScopesHeader, access.Words(scopes, " ")), is})
+			caller{"a token for " + access.Words(scopes, "+"), bearer(newToken(t, b, is, 0, scopes...)), is, nil},
+			caller{"the owner for a client with " + access.Words(scopes, "+"), bearer(own, api.ClientHeader, "x", api.ScopesHeader, access.Words(scopes, " ")), is, nil})
 	}
 	all = append(all,
-		caller{"the session", bearer(b.Ledger().SessionToken("x")), "s"},
-		caller{"another session", bearer(b.Ledger().SessionToken("y")), "n"},
-		caller{"a session that is none", bearer(b.Ledger().SessionToken("x") + "0"), "-"})
+		caller{"the session", bearer(b.Ledger().SessionToken("x")), "s", nil},
+		caller{"another session", bearer(b.Ledger().SessionToken("y")), "n", nil},
+		caller{"a session that is none", bearer(b.Ledger().SessionToken("x") + "0"), "-", nil})
+	all = append(all, overTLS(t, b)...)
 	revoked := newToken(t, b, "revoked", 0, access.Operate)
 	if _, err := b.RevokeToken("revoked", ""); err != nil {
 		t.Fatal(err)
 	}
 	expired := newToken(t, b, "expired", time.Minute, access.Operate)
 	time.Sleep(time.Minute) // of the test's own time
-	return append(all, caller{"a revoked token", bearer(revoked), "-"}, caller{"an expired token", bearer(expired), "-"})
+	return append(all, caller{"a revoked token", bearer(revoked), "-", nil}, caller{"an expired token", bearer(expired), "-", nil})
 }
 
 // expected is how a request is answered, as far as it is about who makes it: 0 if they may.
 func expected(c caller, may string) int {
 	switch {
-	case c.is == "-":
-		return http.StatusUnauthorized
-	case c.is == "O" && may != "g", strings.ContainsAny(may, c.is):
+	case c.is == "O" && may != "g" && !strings.Contains(may, "R"), strings.ContainsAny(may, c.is):
 		return 0
+	case strings.HasPrefix(c.is, "-"):
+		return http.StatusUnauthorized
 	}
 	return http.StatusForbidden
 }
@@ -142,13 +172,53 @@ func expected(c caller, may string) int {
 // called makes a request of a route, with a body that is none, and returns the status and the answer.
 func called(t *testing.T, h http.Handler, pattern, session string, headers http.Header) (int, string) {
 	t.Helper()
+	return calledOver(t, h, pattern, session, caller{headers: headers})
+}
+
+// calledOver does the same over the caller's connection.
+func calledOver(t *testing.T, h http.Handler, pattern, session string, c caller) (int, string) {
+	t.Helper()
 	method, path, _ := strings.Cut(pattern, " ")
-	path = strings.NewReplacer("{session}", session, "{id}", "x", "{run}", "x", "{question}", "x").Replace(path)
-	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader("[]"))
-	r.Header = headers.Clone()
+	path = strings.NewReplacer("{session}", session, "{id}", "x", "{run}", "x", "{question}", "x", "{name}", "x", "{order}", ordered.Name(), "{number}", "1", "{path...}", "info/refs").Replace(path)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader("[]"))
+	r.Header, r.TLS = c.headers.Clone(), c.tls
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
+}
+
+// atHome is a box's own runner that has nothing to do.
+type atHome struct{ fleet.Home }
+
+func (atHome) Share(context.Context, order.Order) ([]string, error) { return nil, nil }
+
+func (atHome) Elsewhere(session string) string { return map[string]string{"x": "runner"}[session] }
+
+// answersGit takes whatever is asked of it.
+type answersGit struct{}
+
+func (answersGit) Serve(http.ResponseWriter, *http.Request, string, gitserver.Access) {}
+
+// ordered is what the runner has to do.
+var ordered = order.Order{Command: delivery.Command{ID: "gate/x", Do: delivery.DoGate, Runner: "runner"}}
+
+// fleetOf is one in which the runner has that order, and had the session x.
+func fleetOf(t *testing.T) *fleet.Fleet {
+	t.Helper()
+	f := fleet.New(fleet.Options{
+		Home: atHome{}, Mail: mailbox.New(), Known: func() []fleet.Known { return []fleet.Known{{Name: "runner"}} }, Runs: func() []string { return nil },
+		Lost: time.Hour, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _ = f.CarryOut(ctx, ordered) }()
+	t.Cleanup(func() {
+		cancel()
+		f.Stop()
+	})
+	synctest.Wait()
+	return f
 }
 
 // Every route is held against every principal.
@@ -160,7 +230,7 @@ func TestWhoMay(t *testing.T) {
 				t.Errorf("the tools are used by %+v", asks)
 			}
 		})
-		s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).WithTools(tools)
+		s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).WithTools(tools).WithFleet(fleetOf(t), answersGit{})
 		h, all := s.Handler(), callers(t, b)
 		for _, r := range s.all() {
 			may, ok := whoMay[r.pattern]
@@ -169,7 +239,7 @@ func TestWhoMay(t *testing.T) {
 				continue
 			}
 			for _, c := range all {
-				status, answer := called(t, h, r.pattern, "x", c.headers)
+				status, answer := calledOver(t, h, r.pattern, "x", c)
 				if status != http.StatusUnauthorized && status != http.StatusForbidden {
 					status = 0
 				}

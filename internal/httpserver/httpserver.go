@@ -7,11 +7,16 @@
 // for one that comes. A client sends its request when it connects, so one that may ask gets in,
 // however many others there are. Known connections are counted too: one more than there may be is
 // told so.
+//
+// One server may answer on two listeners: on this machine, and beyond it with TLS. Each has strangers of its own, so that those of a
+// network disconnect nobody here.
 package httpserver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -54,6 +59,9 @@ func New(handler http.Handler, logger *slog.Logger) *Server {
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if t, ok := c.(*tls.Conn); ok {
+				c = t.NetConn()
+			}
 			if c, ok := c.(*connection); ok {
 				return context.WithValue(ctx, connectionKey{}, c)
 			}
@@ -62,13 +70,44 @@ func New(handler http.Handler, logger *slog.Logger) *Server {
 	}}
 }
 
-// Serve answers until the server is closed or shut down, with as many connections as descriptors allow.
+// Serve answers until the server is closed or shut down, with as many connections as descriptors allow. Once [Server.Secure] was called, a
+// quarter of them is for what is served by TLS.
 func (s *Server) Serve(l net.Listener) error {
-	all := min(descriptors.ForConnections(), mostConnections)
+	all, _ := s.room()
+	return s.Server.Serve(s.limit(l, all))
+}
+
+// Secure has the server speak HTTP/1.1 over TLS on the listeners that [Server.ServeSecure] is given. It is called before the server serves.
+func (s *Server) Secure(config *tls.Config) {
+	s.ErrorLog = log.New(handshakes{s.ErrorLog.Writer(), StrangersPace()}, "", 0)
+	s.TLSConfig, s.Protocols = config, new(http.Protocols)
+	s.Protocols.SetHTTP1(true)
+}
+
+// ServeSecure does what Serve does, by TLS.
+func (s *Server) ServeSecure(l net.Listener) error {
+	_, all := s.room()
+	limited := s.limit(l, all)
+	limited.sealed = true
+	return s.ServeTLS(limited, "", "")
+}
+
+// room is how many connections there may be without TLS, and with it.
+func (s *Server) room() (plain, secure int) {
+	all := mostOpen()
+	if s.TLSConfig != nil {
+		secure = all / 4
+	}
+	return all - secure, secure
+}
+
+func mostOpen() int { return min(descriptors.ForConnections(), mostConnections) }
+
+func (s *Server) limit(l net.Listener, all int) *limited {
 	strangers := min(all/4, mostStrangers)
 	limited := limit(l, strangers, all-strangers)
 	s.RegisterOnShutdown(limited.dismiss)
-	return s.Server.Serve(limited)
+	return limited
 }
 
 type connectionKey struct{}
@@ -127,7 +166,8 @@ func BodyBegins(w http.ResponseWriter, r *http.Request) {
 
 // Waits says that a request may wait for any time before its answer ends. From now on the client may send
 // nothing: its connection is closed if it does, which ends the request's context. It returns [ErrAhead] if
-// the client has done so already. Without this, a client that sent something and left is not noticed.
+// the client has done so already; with TLS, what came together with the request is not seen. Without this, a client that sent something and
+// left is not noticed.
 func Waits(r *http.Request) error {
 	c := connectionOf(r)
 	if c == nil {

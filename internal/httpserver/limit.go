@@ -17,6 +17,7 @@ type limited struct {
 	mostStrangers, mostKnown int
 	left                     chan struct{} // gets something when there is one stranger less
 	closed                   chan struct{}
+	sealed                   bool // what is read is TLS's: a byte for it is not a byte of a request
 	close                    sync.Once
 
 	mu        sync.Mutex
@@ -143,7 +144,7 @@ func (l *limited) Close() error {
 // on which something comes behind a request that waits is closed.
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	ahead := n > 0 && len(p) == 1
+	ahead := n > 0 && (len(p) == 1 || c.from.sealed && c.waits.Load())
 	c.ahead.Store(ahead)
 	if ahead && c.waits.Load() {
 		_ = c.Close() // the error says enough

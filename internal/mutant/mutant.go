@@ -130,7 +130,8 @@ func (m Mutant) run(ctx context.Context, dir, source string, mutated []byte, pat
 		return err
 	}
 	// The mutants themselves are skipped, whatever the pattern is: they would run each other without end.
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-run", pattern, "-skip", "Mutant", ".")
+	// The first test that fails is enough, and nobody wants to know what vet says.
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-failfast", "-run", pattern, "-skip", "Mutant", ".")
 	cmd.Dir = dir
 	// A program that the tests build has the mutant too.
 	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlayFile))

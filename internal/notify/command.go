@@ -19,7 +19,7 @@ func (t *Teller) command(ctx context.Context, m Message) error {
 		return err
 	}
 	env := []string{
-		"MESSAGE_ID=" + m.ID, "MESSAGE_KIND=" + string(m.Kind), "MESSAGE_RUN=" + m.Run, "MESSAGE_TASK=" + m.Task, "MESSAGE_TEXT=" + m.Text, "MESSAGE_LINK=" + m.Link,
+		"MESSAGE_ID=" + m.ID, "MESSAGE_KIND=" + string(m.Kind), "MESSAGE_RUN=" + m.Run, "MESSAGE_TASK=" + m.Task, "MESSAGE_RUNNER=" + m.Runner, "MESSAGE_TEXT=" + m.Text, "MESSAGE_LINK=" + m.Link,
 	}
 	if q := m.Question; q != nil {
 		env = append(env, "QUESTION_ID="+q.ID, "QUESTION_RUN="+q.Run, "QUESTION_TASK="+q.Task, "QUESTION_TEXT="+q.Text)

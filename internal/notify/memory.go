@@ -23,6 +23,7 @@ type memory struct {
 	Anew    bool       `json:"anew,omitempty"` // what waited when it began was not looked at yet
 	Taken   []string   `json:"taken"`          // what waits and was made a message of, where that does not follow from how far the events were looked at
 	Untold  []*pending `json:"untold"`
+	Lost    []string   `json:"lost,omitempty"` // runners that were made a message of and have got no session since
 	Dropped int        `json:"dropped"`
 }
 
@@ -91,7 +92,7 @@ func (t *Teller) save() {
 	t.saving.Lock()
 	defer t.saving.Unlock()
 	t.mu.Lock()
-	m := memory{Version: memoryVersion, Origin: t.o.Origin, UpTo: t.upTo, Anew: t.anew, Taken: []string{}, Untold: t.untold, Dropped: t.dropped}
+	m := memory{Version: memoryVersion, Origin: t.o.Origin, UpTo: t.upTo, Anew: t.anew, Taken: []string{}, Untold: t.untold, Lost: t.lost, Dropped: t.dropped}
 	for _, open := range t.open {
 		for _, a := range open {
 			if !m.follows(a) {

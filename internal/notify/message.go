@@ -27,7 +27,8 @@ type Message struct {
 	Run      string           `json:"run,omitempty"`   // empty if it is about work that stands alone
 	Title    string           `json:"title,omitempty"` // of the run's plan
 	Task     string           `json:"task,omitempty"`
-	Text     string           `json:"text"` // in a line
+	Runner   string           `json:"runner,omitempty"` // that was lost
+	Text     string           `json:"text"`             // in a line
 	Outcome  delivery.Outcome `json:"outcome,omitempty"`
 	Question *api.Question    `json:"question,omitempty"` // that waits
 	Link     string           `json:"link,omitempty"`     // to the page, for the command alone
@@ -81,10 +82,19 @@ func (t *Teller) ofEvent(seq uint64, e ledger.Event) (Message, bool, error) {
 		}
 	case delivery.SessionEnded:
 		var p delivery.Ended
-		if err := json.Unmarshal(e.Payload, &p); err != nil || p.How != delivery.Stalled {
+		if err := json.Unmarshal(e.Payload, &p); err != nil {
 			return m, false, err
 		}
-		m.Kind, m.Task = config.KindStalled, p.Task
+		switch {
+		case p.How == delivery.Stalled:
+			m.Kind, m.Task = config.KindStalled, p.Task
+		case p.How == delivery.Lost && p.Runner != "":
+			m.Kind, m.Runner = config.KindRunnerLost, p.Runner
+			m.Text = jsontext.Shorten("runner "+p.Runner+" is lost: "+p.Detail+"; what its sessions worked on is begun elsewhere, from what they had handed in", maxText)
+			return m, t.tells(m.Kind), nil
+		default:
+			return m, false, nil
+		}
 	default:
 		return m, false, nil
 	}

@@ -8,7 +8,7 @@ import (
 
 // Each rule of what is told, dropped, is noticed.
 func TestMutants(t *testing.T) {
-	const teller, memory, message, webhook, command = "teller.go", "memory.go", "message.go", "webhook.go", "command.go"
+	const teller, lost, memory, message, webhook, command = "teller.go", "lost.go", "memory.go", "message.go", "webhook.go", "command.go"
 	mutant.All(t, []mutant.Noticed{
 		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "who has taken a task is told of it", File: message,
 			Old: "case a.Kind == string(delivery.PartGive):", New: "case false:"}},
@@ -17,7 +17,19 @@ func TestMutants(t *testing.T) {
 		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "every end of a run is a failure", File: message,
 			Old: "p.Outcome == delivery.Completed || p.Outcome == delivery.Cancelled", New: "false"}},
 		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "every agent that ends has stalled", File: message,
-			Old: "err != nil || p.How != delivery.Stalled", New: "err != nil"}},
+			Old: "case p.How == delivery.Stalled:", New: "case p.How != delivery.Lost:"}},
+		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "a runner that was removed is lost", File: message,
+			Old: "case p.How == delivery.Lost && p.Runner != \"\":", New: "case p.How == delivery.Lost:"}},
+		{By: "^TestRunnerLost$", Mutant: mutant.Mutant{Name: "each session of a runner is a loss", File: lost,
+			Old: "\tt.lost = append(t.lost, runner)\n", New: ""}},
+		{By: "^TestRunnerLost$", Mutant: mutant.Mutant{Name: "a runner is lost once and for ever", File: lost,
+			Old: "if i < 0 {", New: "if i >= 0 {"}},
+		{By: "^TestRunnerLostKilled$", Mutant: mutant.Mutant{Name: "lost runners are forgotten with the box", File: memory,
+			Old: "Lost: t.lost, ", New: ""}},
+		{By: "^TestRunnerBackKilled$", Mutant: mutant.Mutant{Name: "a loss before the runner was back is looked at again", File: lost,
+			Old: "\tt.upTo = seq // ", New: "\t_ = seq // "}},
+		{By: "^TestRunnersLostBounded$", Mutant: mutant.Mutant{Name: "any number of lost runners is kept", File: lost,
+			Old: "len(t.lost) > maxLost", New: "false"}},
 		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "kinds that are not set are told", File: message,
 			Old: "if !t.tells(m.Kind) {", New: "if false {"}},
 		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "what happened before anybody was to be told is told", File: teller,

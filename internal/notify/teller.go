@@ -75,6 +75,7 @@ type Teller struct {
 	anew     bool                              // what waited at the beginning is still to be taken
 	open     map[string]map[string]box.Awaited // what waits and was made a message of, by what it is about and its id
 	untold   []*pending                        // oldest first
+	lost     []string                          // runners that were made a message of and have got no session since, oldest first
 	dropped  int                               // messages that were given up
 	over     bool                              // nothing is told any more
 	progress chan struct{}                     // closed when any of this has changed
@@ -117,7 +118,7 @@ func (t *Teller) begin(ctx context.Context) error {
 	upTo := t.box.UpTo()
 	m, found := t.recall()
 	t.mu.Lock()
-	t.upTo, t.anew, t.untold, t.dropped = m.UpTo, m.Anew, m.Untold, m.Dropped
+	t.upTo, t.anew, t.untold, t.lost, t.dropped = m.UpTo, m.Anew, m.Untold, m.Lost, m.Dropped
 	if !found {
 		t.upTo, t.anew = upTo, true
 	}
@@ -188,9 +189,15 @@ func (t *Teller) follow(ctx context.Context, records []engine.Record) error {
 			changed = changed || moved
 		}
 		m, tell, err := t.ofEvent(r.Seq, e)
-		if err == nil && tell {
+		if err == nil && tell && !t.knownLost(m.Runner) {
 			changed = true
-			err = t.add(ctx, &pending{Message: m}, func() { t.upTo = r.Seq })
+			err = t.add(ctx, &pending{Message: m}, func() {
+				t.upTo = r.Seq
+				t.lose(m.Runner)
+			})
+		}
+		if err == nil && t.found(r.Seq, e) {
+			changed = true
 		}
 		if err != nil {
 			return fmt.Errorf("event %d: %w", r.Seq, err)

@@ -144,7 +144,7 @@ func (l *listener) tell(by Way) func(context.Context, Message) error {
 	return func(_ context.Context, m Message) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		of := m.Run
+		of := m.Run + m.Runner
 		if m.Question != nil {
 			of = m.Question.ID
 		}
@@ -232,6 +232,10 @@ func TestKinds(t *testing.T) {
 			b.record("S3", delivery.RunFinished, delivery.Finished{Outcome: o})
 		}
 		l.want(t, "ends", "command finished R3", "command failed R3", "command finished R3", "command failed R3")
+		b.record("S4", delivery.SessionEnded, delivery.Ended{How: delivery.Lost, Task: "T-1", Runner: "gpu1", Detail: "nothing was heard of the runner gpu1 for 5m0s"})
+		l.want(t, "a runner that is lost", "command runner_lost gpu1")
+		b.record("S4", delivery.SessionEnded, delivery.Ended{How: delivery.Lost, Task: "T-1", Detail: "the runner gpu2 was removed"})
+		l.want(t, "a runner that was removed")
 		stop()
 		ids := map[string]bool{}
 		for _, m := range l.all {
@@ -252,6 +256,7 @@ func TestKinds(t *testing.T) {
 		stop := run(t, teller)
 		b.record("S1", delivery.QuestionAsked, delivery.Question{}, spent, api.Question{ID: "T1/1", Kind: string(delivery.PartReview)})
 		b.record("S2", delivery.SessionEnded, delivery.Ended{How: delivery.Stalled})
+		b.record("S2", delivery.SessionEnded, delivery.Ended{How: delivery.Lost, Runner: "gpu1"})
 		b.record("S2", delivery.RunFinished, delivery.Finished{Outcome: delivery.Completed})
 		l.want(t, "a question of the budget, if that is no kind", "command question Q1")
 		stop()

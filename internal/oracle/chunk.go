@@ -61,6 +61,7 @@ type Answer struct {
 	Turns       int      `json:"turns"`             // how often the model was asked
 	Signals     int      `json:"signals"`           // how many of its replies carried a valid signal
 	ToolCalls   int      `json:"tool_calls"`        // how many were made
+	Refused     int      `json:"refused,omitempty"` // how many calls were not made, since a person or a rule does not allow them
 	TokensIn    int      `json:"tokens_in"`         // of all requests
 	TokensOut   int      `json:"tokens_out"`        // of all replies
 	Sources     []string `json:"sources,omitempty"` // what tools found

@@ -178,8 +178,14 @@ func TestModelThatCanNotBeReached(t *testing.T) {
 			name: "breaks the stream always", script: asksWhat + "says: Half of it\nbreaks:",
 			requests: 4, outcome: Failed, missing: "the reply", errors: "try again later",
 			check: func(t *testing.T, _ *query, _ Answer, told *story, _ *modeltest.Server) {
-				if got := told.text(); got != "Half of it\n\nHalf of it\n\nHalf of it\n\nHalf of it" {
+				if got := told.text(); got != "Half of it" {
 					t.Errorf("shown: %q", got)
+				}
+				if got := strings.Count(told.of(Error), "try again later"); got != 4 {
+					t.Errorf("the person is told of %d failures: %q", got, told.of(Error))
+				}
+				if got := told.of(System); !strings.HasPrefix(got, "Trying again in 10ms (1 of 3).Trying again in 20ms (2 of 3).Trying again in 40ms (3 of 3).There is no answer") {
+					t.Errorf("the person is told %q", got)
 				}
 			},
 		}, {
@@ -211,8 +217,8 @@ func TestModelThatCanNotBeReached(t *testing.T) {
 			name: "stalls always", script: asksWhat + "says: Half of it\nstalls:", tree: []string{"timeout = 50,", "timeout = 0.1,"},
 			requests: 4, outcome: Failed, missing: "the model's reply has not come to its end in time", errors: "in time",
 			check: func(t *testing.T, _ *query, _ Answer, told *story, _ *modeltest.Server) {
-				if got := strings.Count(told.of(Error), "in time"); got != 4 {
-					t.Errorf("the person is told %d times: %q", got, told.of(Error))
+				if got := strings.Count(told.of(Error), "in time"); got != 4 || !strings.Contains(told.of(System), "(3 of 3)") {
+					t.Errorf("the person is told %d times: %q, and %q", got, told.of(Error), told.of(System))
 				}
 			},
 		}, {
@@ -229,6 +235,14 @@ func TestModelThatCanNotBeReached(t *testing.T) {
 				}
 				if !strings.Contains(told.of(Error), "answers 429: slow down") || a.Turns != 1 {
 					t.Errorf("%d turns, errors %q", a.Turns, told.of(Error))
+				}
+			},
+		}, {
+			name: "wants to be left alone for longer than anybody waits", script: asksWhat + "fails: 429 slow down\n  Retry-After: 5400",
+			requests: 1, outcome: Failed, missing: "left alone for 1h30m0s", errors: "ask again then",
+			check: func(t *testing.T, _ *query, _ Answer, told *story, _ *modeltest.Server) {
+				if strings.Contains(told.of(System), "Trying again") {
+					t.Errorf("the person is told %q", told.of(System))
 				}
 			},
 		}, {

@@ -6,6 +6,17 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/mutant"
 )
 
+// Each rule about attempts at a reply, dropped, is noticed.
+func TestAttemptMutants(t *testing.T) {
+	mutant.All(t, mutant.By("^TestRetelling$|^TestModelThatCanNotBeReached$", []mutant.Mutant{
+		{Name: "nobody is told of another attempt", File: "oracle.go", Old: "options.Trace, options.Again = q.traced, q.again", New: "options.Trace = q.traced"},
+		{Name: "what broke off is told again", File: "oracle.go", Old: "&retelling{before: q.told.soFar()}", New: "&retelling{}"},
+		{Name: "a line goes on in its middle", File: "retelling.go", Old: "return now[strings.LastIndexByte(r.before, '\\n')+1:]", New: "return now[len(r.before):]"},
+		{Name: "a shorter reply is not shown", File: "retelling.go", Old: "if r.shown || r.now.Len() == len(r.before) {", New: "if true {"},
+		{Name: "a provider is waited for, however long", File: "model/error.go", Old: "e.Temporary = e.RetryAfter <= patience", New: ""},
+	}))
+}
+
 // Each rule about replies without a signal, dropped, is noticed.
 func TestMutants(t *testing.T) {
 	mutant.All(t, mutant.By("^TestFallback$|^TestRoutingWithoutSignal$|^TestRoutingOfStuck$|^TestRefused|^TestReact$|^TestSignalChunks$", []mutant.Mutant{

@@ -94,9 +94,11 @@ type query struct {
 	used     model.Usage
 	calls    []string // signatures of the latest tool calls
 	called   int
+	refused  int // calls
 	sources  []string
 	done     map[string]bool // what happens once a question
 	trouble  error           // the model's last
+	told     *retelling      // what was shown of a reply that is not whole yet, or nil
 	fault    bt.Entry        // what failed in the last tick, if it says why
 
 	rulings   []ruling        // on this turn's calls; nil if they are not decided yet
@@ -129,7 +131,7 @@ func CheckQuestion(text string) error {
 	case strings.TrimSpace(text) == "":
 		return errors.New("the question is empty")
 	case len(text) > MaxQuestion:
-		return fmt.Errorf("the question has %d KiB, more than the %d that are read: put what is long into a file, and ask about that", len(text)>>10, MaxQuestion>>10)
+		return fmt.Errorf("the question has more than %d KiB: put what is long into a file, and ask about that", MaxQuestion>>10)
 	case !utf8.ValidString(text):
 		return errors.New("the question is no UTF-8 text")
 	}
@@ -159,7 +161,7 @@ func (o *Oracle) begin(text string, sink func(Chunk)) (*query, error) {
 // run ticks the tree until there is an answer.
 func (q *query) run(ctx context.Context) (Answer, error) {
 	options := bt.Options{Blackboard: q.board, Clock: q.Clock, Warn: func(warning string) { q.emit(Chunk{Type: System, Text: warning}) }}
-	options.Trace = q.traced
+	options.Trace, options.Again = q.traced, q.again
 	q.ledger = record(ctx, q.Ledger)
 	run, err := q.start(options)
 	if err != nil {
@@ -212,7 +214,7 @@ func (q *query) answer(failure error) Answer {
 	}
 	a := Answer{
 		Outcome: Outcome(outcome), Text: q.said, Missing: missing, Class: string(q.class), Turns: q.turn, Signals: q.signals,
-		ToolCalls: q.called, TokensIn: q.used.In, TokensOut: q.used.Out, Sources: q.sources,
+		ToolCalls: q.called, Refused: q.refused, TokensIn: q.used.In, TokensOut: q.used.Out, Sources: q.sources,
 	}
 	if a.Outcome != "" && errors.Is(failure, bt.ErrValue) {
 		failure = nil // the tree has come to its end in spite of it
@@ -288,10 +290,14 @@ func (q *query) emit(c Chunk) {
 	q.sink(c)
 }
 
-// show hands on a piece of a reply that has no signals in it.
-func (q *query) show(turn int, text string) {
+// show hands on what comes of a reply, without signals: what it adds to what was shown.
+func (q *query) show(turn int, shown func() string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	text := shown()
+	if text == "" {
+		return
+	}
 	if q.newTurn && q.streamed {
 		text = "\n\n" + text
 	}
@@ -299,11 +305,12 @@ func (q *query) show(turn int, text string) {
 	q.sink(Chunk{Type: Content, Turn: turn, Text: text})
 }
 
-// begin says that the next piece of content belongs to another reply.
-func (q *query) begin() {
+// begin says that the next piece of content belongs to another reply, or to another attempt at it.
+func (q *query) begin() *retelling {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.newTurn = true
+	q.newTurn, q.told = true, &retelling{before: q.told.soFar()}
+	return q.told
 }
 
 // event tells subscribers.

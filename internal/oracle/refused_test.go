@@ -23,7 +23,7 @@ func TestRefusedCallsAreNoFailures(t *testing.T) {
 		s := settings(t, server, provider)
 		s.Tools = refusing{tools{"search": nil}}
 		a, told := answerTo(t, s, longQuestion)
-		if a.Outcome != Answered || a.Text != "I may not look." || a.ToolCalls != 3 {
+		if a.Outcome != Answered || a.Text != "I may not look." || a.ToolCalls != 0 || a.Refused != 3 {
 			t.Errorf("%s: %+v", provider, a)
 		}
 		refused := 0

@@ -92,7 +92,7 @@ func (q *query) restoreReply(c *bt.Context, call bt.LLMCall, returned bt.Status,
 	case a.Failure != "":
 		q.noReply(c, errors.New(a.Failure))
 	default:
-		said := listen(func(text string) { q.show(q.turn, text) })
+		said := listen(func(text string) { q.show(q.turn, func() string { return text }) })
 		said.write(a.Reply.Text)
 		said.close()
 		q.heard(c, call, a.Reply, said)

@@ -161,9 +161,11 @@ func (q *query) note(c *bt.Context, call model.Call, r toolbox.Result) {
 	fields := map[string]any{"tool": call.Name, "bytes": len(r.Text)}
 	if r.Refused {
 		result["refused"], fields["refused"] = true, true
+		q.refused++
+	} else {
+		q.called++
 	}
 	c.SetGlobal(keyToolResults, append(history[:len(history):len(history)], result))
-	q.called++
 	name := "tool.call.succeeded"
 	if r.Failed {
 		name = "tool.call.failed"

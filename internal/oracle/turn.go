@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/bt"
@@ -116,11 +117,11 @@ func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
 		q.turn = max(q.turn, q.replies+1)
 		request := q.request(c, call)
 		turn, alive := q.turn, c.Alive()
-		q.begin()
+		told := q.begin()
 		return func(ctx context.Context) func(*bt.Context) bt.Status {
 			said := listen(func(text string) {
 				if ctx.Err() == nil { // of an attempt that was given up nothing more is shown
-					q.show(turn, text)
+					q.show(turn, func() string { return told.next(text) })
 				}
 			})
 			reply, err := q.Client.Reply(ctx, request, model.Sink{
@@ -133,6 +134,9 @@ func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
 				Alive: alive,
 			})
 			said.close()
+			if err == nil {
+				q.show(turn, told.rest)
+			}
 			return func(c *bt.Context) bt.Status {
 				saveReply(c, reply, err)
 				if err != nil {
@@ -211,9 +215,14 @@ func (q *query) noReply(c *bt.Context, err error) bt.Status {
 	return bt.Failure
 }
 
+// again tells that the model is asked once more.
+func (q *query) again(a bt.Attempt) {
+	q.emit(Chunk{Type: System, Turn: q.turn, Text: fmt.Sprintf("Trying again in %v (%d of %d).", a.After.Round(10*time.Millisecond), a.Number, a.Of)})
+}
+
 // heard takes in a reply. The signal phase of the turn begins anew.
 func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply, said *heardText) {
-	q.trouble = nil
+	q.trouble, q.told = nil, nil
 	q.clean = strings.TrimSpace(said.clean.String())
 	q.tried, q.can, q.garbled = q.tried || said.tried, q.can || said.can, said.tried && !said.can
 	q.reply, q.rulings = reply, nil

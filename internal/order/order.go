@@ -3,6 +3,8 @@ package order
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
@@ -22,6 +24,30 @@ type Order struct {
 	Claim   *work.Statement // the last word of who worked on the task, if its session has to know it; nil otherwise
 }
 
+// FileName is a task's id as one element of a path or of a ref's name. No other id has the same, nor has
+// remediation: '@' and '=' are in none.
+// Programs take '#' in a path for the end of it, and shells for a comment.
+func FileName(task string) string { return fileNames.Replace(task) }
+
+var fileNames = strings.NewReplacer("/", "@", "#", "=")
+
+// TaskRefs are the refs of the box's repository that the work of a run's sessions on other machines is pushed to.
+func TaskRefs(run string) string { return "refs/tasks/" + run + "/" }
+
+// TaskRef is the ref that a session's push of this number makes. Each push makes one of its own, so nobody's replaces another's.
+func TaskRef(run, task, session string, number int) string {
+	_, token, _ := strings.Cut(session, "-")
+	return fmt.Sprintf("%s%s/%s.%d", TaskRefs(run), FileName(task), token, number)
+}
+
+// ChecksName names what the checks print on an item's work: after the session whose work it is.
+func ChecksName(i work.Item) string {
+	if i.Past == nil {
+		return i.Subject
+	}
+	return i.Past.Token.Session(i.Subject)
+}
+
 // ItemID is the name of the item of a run's task.
 func ItemID(run, task string) string { return run + "." + task }
 
@@ -38,6 +64,8 @@ type Conductor interface {
 	Report(ctx context.Context, session string, r api.SessionReport) error
 	// Renew lets the lease of a session go on that is in touch.
 	Renew(session string)
+	// MachinesChanged says that other machines are there than before, or have other places. It does not wait.
+	MachinesChanged()
 }
 
 // Site is where plans are delivered, as far as it has to be known before a run begins.
@@ -95,8 +123,8 @@ type Runner interface {
 	// Look looks whether the user's checkout was changed while a session ran. The channel is closed when what it
 	// found is handed in. Nothing is said of the plan's file, if it lies there: people change it to amend the run.
 	Look(run, branch, session, task, plan string) (handedIn <-chan struct{})
-	// Distrust says why a reviewer's word can't be trusted, because of what its program follows; "" if it can.
-	Distrust(run string) (reason string, err error)
+	// Distrust says why a reviewer's word can't be trusted, because of what its program follows where its session is; "" if it can.
+	Distrust(run, session string) (reason string, err error)
 	// AcceptFollowed takes what reviewers' programs follow now as the operator's will.
 	AcceptFollowed() error
 	// LeaveFollowed says that a run does not need to know any more what they follow.

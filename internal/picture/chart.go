@@ -138,15 +138,20 @@ const (
 
 // Measure makes a bar of each amount, the widest of the largest one.
 func Measure(amounts []Amount) Bars {
-	b := Bars{Left: max(0, len(amounts)-maxBars)}
 	most := 0.0
 	for _, a := range amounts {
 		most = max(most, a.Value)
 	}
+	return Share(amounts, most)
+}
+
+// Share makes a bar of each amount, as wide as its part of the whole is.
+func Share(amounts []Amount, whole float64) Bars {
+	b := Bars{Left: max(0, len(amounts)-maxBars)}
 	for i, a := range amounts[:len(amounts)-b.Left] {
 		width := 0.0
-		if most > 0 && a.Value > 0 {
-			width = max(leastWidth, 100*a.Value/most)
+		if whole > 0 && a.Value > 0 {
+			width = min(100, max(leastWidth, 100*a.Value/whole))
 		}
 		b.Rows = append(b.Rows, AmountRow{Label: a.Label, Amount: a.Words, LabelY: i*barHeight + 14, BarY: i*barHeight + 19, Width: percent(width)})
 	}

@@ -36,7 +36,7 @@ type Node struct {
 }
 
 // Short is as much of the title as there is room for.
-func (n Node) Short() string { return safetext.Cut(safetext.Escape(n.Title), 23) }
+func (n Node) Short() string { return safetext.Cut(safetext.Escape(n.Title), 20) }
 
 // Edge leads from a task to one that waits for it.
 type Edge struct {

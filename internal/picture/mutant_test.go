@@ -17,6 +17,7 @@ func TestMutants(t *testing.T) {
 		{Name: "tasks stand where they begin", File: "graph.go", Old: "layer[i] = max(layer[i], layer[w]+1)", New: "layer[i] = max(layer[i], layer[w])"},
 		{Name: "any number of rows", File: "chart.go", Old: "t := Timeline{Left: max(0, len(order)-maxRows)}", New: "t := Timeline{}"},
 		{Name: "what lies outside is drawn outside", File: "chart.go", Old: "return min(100, max(0, 100*float64(x.Sub(from))/float64(whole)))", New: "return 100 * float64(x.Sub(from)) / float64(whole)"},
-		{Name: "a small amount is not seen", File: "chart.go", Old: "width = max(leastWidth, 100*a.Value/most)", New: "width = 100 * a.Value / most"},
+		{Name: "a small amount is not seen", File: "chart.go", Old: "width = min(100, max(leastWidth, 100*a.Value/whole))", New: "width = min(100, 100*a.Value/whole)"},
+		{Name: "a part is wider than the whole", File: "chart.go", Old: "width = min(100, max(leastWidth, 100*a.Value/whole))", New: "width = max(leastWidth, 100*a.Value/whole)"},
 	}))
 }

@@ -193,6 +193,9 @@ func TestMeasure(t *testing.T) {
 	if want := []string{"100.00%", "25.00%", "0.40%", "0.00%"}; !slices.Equal(widths, want) {
 		t.Errorf("%v", widths)
 	}
+	if b := picture.Share([]picture.Amount{{Value: 0.25}, {Value: 3}}, 1); b.Rows[0].Width != "25.00%" || b.Rows[1].Width != "100.00%" {
+		t.Errorf("parts of 1: %+v", b.Rows)
+	}
 	if b := picture.Measure(make([]picture.Amount, 50)); len(b.Rows) != 20 || b.Left != 30 {
 		t.Errorf("%d rows, %d left", len(b.Rows), b.Left)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -37,7 +38,7 @@ func (x *Runner) checkBranch(ctx context.Context, i work.Item, out *work.Checked
 	}()
 	err = transient(ctx, func() error {
 		err := x.exchange.TakeByHand(ctx, out.Commit)
-		if badWork(err) {
+		if BadWork(err) {
 			out.Output = x.redact(err.Error())
 			return nil // it did not pass
 		}
@@ -77,7 +78,7 @@ func (x *Runner) checkTaken(ctx context.Context, i work.Item, out *work.Checked)
 	if err := x.keepLogs(); err != nil {
 		x.logger.Warn("what checks printed on work by hand is kept for longer than it should be", "error", err)
 	}
-	log, err := openLog(x.handLogs(), logName(i))
+	log, err := openLog(x.handLogs(), order.ChecksName(i))
 	if err != nil {
 		return err
 	}

@@ -112,14 +112,14 @@ func TestDistrust(t *testing.T) {
 	if err := b.Resume(t.Context(), true, b.run.Branch); err != nil {
 		t.Fatal(err)
 	}
-	if reason, err := b.Distrust("R1"); err != nil || reason != "" {
+	if reason, err := b.Distrust("R1", ""); err != nil || reason != "" {
 		t.Errorf("nothing was changed: %q, %v", reason, err)
 	}
 	if err := os.WriteFile(file, []byte(`{"hooks":{}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if reason, err := b.Distrust("R1"); err != nil || !strings.Contains(reason, "~/.claude/settings.json") || !strings.Contains(reason, "R1") {
+		if reason, err := b.Distrust("R1", ""); err != nil || !strings.Contains(reason, "~/.claude/settings.json") || !strings.Contains(reason, "R1") {
 			t.Errorf("%q, %v", reason, err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestDistrust(t *testing.T) {
 	if err := b.AcceptFollowed(); err != nil {
 		t.Fatal(err)
 	}
-	if reason, err := b.Distrust("R1"); err != nil || reason != "" {
+	if reason, err := b.Distrust("R1", ""); err != nil || reason != "" {
 		t.Errorf("somebody agreed: %q, %v", reason, err)
 	}
 }

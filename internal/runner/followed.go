@@ -194,7 +194,7 @@ func (x *Runner) trust(ctx context.Context, o order.Order) error {
 	if !o.Reviews {
 		return nil
 	}
-	reason, err := x.Distrust(o.Run.ID)
+	reason, err := x.Distrust(o.Run.ID, o.Session.ID)
 	if err != nil || reason == "" {
 		return err
 	}
@@ -205,7 +205,7 @@ func (x *Runner) trust(ctx context.Context, o order.Order) error {
 }
 
 // Distrust says in words why no reviewer of a run is to be believed now, and what to do; "" if there is no reason.
-func (x *Runner) Distrust(run string) (string, error) {
+func (x *Runner) Distrust(run, _ string) (string, error) {
 	changed, err := x.followed.changed()
 	if err != nil || len(changed) == 0 {
 		return "", err

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
 
-// badWork reports whether an error is one that whoever wrote the commit has to mend.
-func badWork(err error) bool {
+// BadWork reports whether an error is one that whoever wrote the commit has to mend: to try again does not help.
+func BadWork(err error) bool {
 	var history *worktree.HistoryError
 	var size *worktree.SizeError
 	return errors.As(err, &history) || errors.As(err, &size) || errors.Is(err, worktree.ErrObjects) || errors.Is(err, worktree.ErrUnrelated)

@@ -52,6 +52,8 @@ func (l *listener) Report(_ context.Context, _ string, r api.SessionReport) erro
 
 func (l *listener) Renew(string) {}
 
+func (l *listener) MachinesChanged() {}
+
 // last returns what was told last.
 func (l *listener) last() delivery.Input {
 	l.t.Helper()

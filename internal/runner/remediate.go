@@ -61,7 +61,7 @@ func (x *Runner) mergeRepair(ctx context.Context, o order.Order) error {
 	err := transient(ctx, func() error {
 		err := x.mergeRepairRun(ctx, o, &allowed, &in)
 		var conflict *worktree.ConflictError
-		if errors.As(err, &conflict) || errors.Is(err, errChecks) || badWork(err) {
+		if errors.As(err, &conflict) || errors.Is(err, errChecks) || BadWork(err) {
 			in.Failed = x.redact(err.Error())
 			return nil
 		}

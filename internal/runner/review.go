@@ -85,6 +85,9 @@ func (x *Runner) Sight(ctx context.Context, r delivery.Run, task string) (work.S
 // which is the user's.
 func (x *Runner) Room(ctx context.Context, r delivery.Run, task string) (string, error) {
 	t, err := x.tree(ctx, r, task)
+	if err == nil {
+		err = x.continues(ctx, r, t, task)
+	}
 	if err != nil {
 		return "", err
 	}

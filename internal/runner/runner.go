@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +24,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/gate"
 	"github.com/signalbox-dev/signalbox/internal/home"
 	"github.com/signalbox-dev/signalbox/internal/keylock"
-	"github.com/signalbox-dev/signalbox/internal/mailbox"
 	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/process"
@@ -42,7 +40,7 @@ type Options struct {
 	Program string // this program, which sessions are started with
 
 	Conductor order.Conductor
-	Mail      *mailbox.Set
+	Mail      order.Mailer
 	Hidden    func() ([]string, error) // what no agent and no check may see
 	Redact    func(string) string      // takes secrets out of a text
 	Hosts     []string                 // whose signals count
@@ -62,7 +60,7 @@ type Runner struct {
 	gates     chan struct{} // has one for each commit that is checked
 	homes     *home.Store   // of checks
 	touched   fingerprinter // the user's checkout
-	mail      *mailbox.Set
+	mail      order.Mailer
 
 	hidden func() ([]string, error)
 	redact func(string) string
@@ -128,6 +126,9 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 // sessions are not ended, they go on without a box.
 func (x *Runner) Stop() { x.group.Stop() }
 
+// Exchange is the box's own git repository, which is served to runners on other machines.
+func (x *Runner) Exchange() *worktree.Repo { return x.exchange.Repo }
+
 // Where things lie in the box's directory.
 func (x *Runner) treePath(run, task string) string { return treePath(x.dir, run, task) }
 func (x *Runner) gatesDir() string                 { return filepath.Join(x.dir, gatesDir) }
@@ -150,12 +151,8 @@ func (x *Runner) sessionDir(session string) string { return filepath.Join(x.dir,
 // that a sandbox can let an agent write there and nowhere else.
 func taskBranch(run, task string) string { return taskBranches(run) + "/" + fileName(task) + "/work" }
 
-// fileName is a task's id as one element of a path or a branch's name. No other id has the same, nor has
-// remediation: '@' and '=' are in none.
-// Programs take '#' in a path for the end of it, and shells for a comment.
-func fileName(task string) string { return fileNames.Replace(task) }
-
-var fileNames = strings.NewReplacer("/", "@", "#", "=")
+// fileName is a task's id as one element of a path or a branch's name.
+func fileName(task string) string { return order.FileName(task) }
 
 // taskBranches is what the branches of a run's tasks are in.
 func taskBranches(run string) string { return allTaskBranches + "/" + run }
@@ -375,6 +372,9 @@ func (x *Runner) room(ctx context.Context, o order.Order) (room, error) {
 	if err == nil && o.Session.Round != 0 {
 		err = x.catchUp(ctx, o.Run, t)
 	}
+	if err == nil {
+		err = x.continues(ctx, o.Run, t, o.Session.Task)
+	}
 	if err != nil {
 		return room{}, err
 	}
@@ -461,6 +461,11 @@ func (x *Runner) spec(s delivery.Session, role config.Role, tree string, looksOn
 	for name, value := range agent.Env {
 		env = append(env, name+"="+value)
 	}
+	for _, name := range agent.EnvFrom { // the session's process inherits it, so its value is not written down
+		if os.Getenv(name) == "" {
+			return session.Spec{}, &UnsetError{Agent: s.Agent, Variable: name, Runner: s.Runner}
+		}
+	}
 	if !slices.Contains(role.Allow, config.AllowEdit) {
 		env = append(env, "GIT_OPTIONAL_LOCKS=0") // to look is not to write the index
 	}
@@ -477,6 +482,17 @@ func (x *Runner) spec(s delivery.Session, role config.Role, tree string, looksOn
 		WallClock: session.Duration(role.WallClock), Silence: session.Duration(limits.Silence), Answer: session.Duration(limits.Answer),
 		Misses: limits.Misses, Grace: session.Duration(limits.Grace), Linger: session.Duration(limits.Linger), Orphan: session.Duration(limits.Orphan),
 	}, err
+}
+
+// UnsetError refuses to start an agent without a variable that it is to have from its machine (env_from).
+type UnsetError struct{ Agent, Variable, Runner string }
+
+func (e *UnsetError) Error() string {
+	where := "where the box is started"
+	if e.Runner != "" {
+		where = "where the runner " + e.Runner + " is started"
+	}
+	return fmt.Sprintf("the agent %s needs the variable %s, which is not set %s: set it there and start that again, or take it out of env_from in %s", e.Agent, e.Variable, where, config.File)
 }
 
 // fingerprinter tells when the user's checkout was changed by somebody.

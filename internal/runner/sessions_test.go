@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/gittest"
+	"github.com/signalbox-dev/signalbox/internal/mailbox"
 	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/session"
@@ -173,6 +174,30 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
+// An agent gets the variables that it needs from the machine that it runs on. They are written nowhere, and without them it is
+// not started.
+func TestEnvFrom(t *testing.T) {
+	const name, secret = "SBX_TEST_KEY", "k-from-the-machine"
+	b := newBench(t)
+	agent := b.config.Agents["none"]
+	agent.EnvFrom = []string{name}
+	b.config.Agents["none"] = agent
+	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1", Runner: "gpu1"})
+	end, ok := b.last().(delivery.End)
+	if !ok || end.How != delivery.Broken || !strings.Contains(end.Detail, name) || !strings.Contains(end.Detail, "gpu1") {
+		t.Errorf("told %+v", b.last())
+	}
+	t.Setenv(name, secret)
+	b.script("printf %s \"$" + name + "\" >seen\necho READY_FOR_REVIEW: T-1 $run\n")
+	b.start(delivery.Session{ID: "item-1.2", Role: agentsig.RoleDeveloper, Task: "T-1"})
+	if seen, err := os.ReadFile(filepath.Join(b.treePath("R1", "T-1"), "seen")); err != nil || string(seen) != secret {
+		t.Errorf("its agent saw %q, %v", seen, err)
+	}
+	if spec, err := os.ReadFile(filepath.Join(b.sessionDir("item-1.2"), "spec.json")); err != nil || strings.Contains(string(spec), secret) {
+		t.Errorf("it is written down: %s, %v", spec, err)
+	}
+}
+
 // A session that was never started is ended by saying so; one whose process is there is told, and stays until the order
 // is not due any more.
 func TestEndOrder(t *testing.T) {
@@ -197,7 +222,7 @@ func TestEndOrder(t *testing.T) {
 	}
 	go func() { ended <- b.end(running, o) }()
 	for said := false; !said; {
-		commands, _, _ := b.mail.Next(live.ID)
+		commands, _, _ := b.mails().Next(live.ID)
 		said = len(commands) > 0 && commands[0].Kind == api.CommandEnd
 	}
 	cancel()
@@ -223,11 +248,11 @@ func TestPromptOrder(t *testing.T) {
 	}
 	told := make(chan error, 1)
 	go func() { told <- b.CarryOut(t.Context(), o) }()
-	b.mail.Connect(s.ID, time.Now())
+	b.mails().Connect(s.ID, time.Now())
 	for sent := false; !sent; {
-		commands, _, _ := b.mail.Next(s.ID)
+		commands, _, _ := b.mails().Next(s.ID)
 		if sent = len(commands) > 0; sent {
-			b.mail.Wrote(s.ID, commands[0].ID)
+			b.mails().Wrote(s.ID, commands[0].ID)
 		}
 	}
 	if err := <-told; err != nil {
@@ -355,3 +380,6 @@ func TestLookFails(t *testing.T) {
 		t.Errorf("told %+v", b.last())
 	}
 }
+
+// mails are the mailboxes that a runner of the tests has.
+func (b *bench) mails() *mailbox.Set { return b.mail.(*mailbox.Set) }

@@ -42,6 +42,11 @@ func (s Site) Head(ctx context.Context) (branch, commit string, err error) {
 	return branch, commit, err
 }
 
+// Author returns the name and the address that commits here are made by; empty if git knows none.
+func (s Site) Author(ctx context.Context) (name, address string, err error) {
+	return s.repo.Author(ctx)
+}
+
 // Witnesses calls f with the messages of the commits that name a checkpoint of a ledger, those on agents' own
 // branches left out.
 func (s Site) Witnesses(ctx context.Context, origin string, f func(message string)) error {

@@ -36,17 +36,18 @@ func (x *Runner) Resume(ctx context.Context, alone bool, branches ...string) err
 }
 
 // Alive returns the sessions whose processes run.
-func (x *Runner) Alive() []string {
-	sessions := filepath.Join(x.dir, sessionsDir)
-	entries, err := os.ReadDir(sessions)
+func (x *Runner) Alive() []string { return sessionsThat(session.Alive, x.dir) }
+
+// sessionsThat returns the sessions in a box's directory of whose own directories something is so.
+func sessionsThat(so func(dir string) bool, box string) (all []string) {
+	entries, err := os.ReadDir(filepath.Join(box, sessionsDir))
 	if err != nil {
 		return nil
 	}
-	var alive []string
 	for _, e := range entries {
-		if session.Alive(filepath.Join(sessions, e.Name())) {
-			alive = append(alive, e.Name())
+		if so(SessionFiles(box, e.Name())) {
+			all = append(all, e.Name())
 		}
 	}
-	return alive
+	return all
 }

@@ -228,6 +228,31 @@ func (x *Runner) end(ctx context.Context, o order.Order) error {
 	return x.stay(ctx, o, func() time.Time { return by })
 }
 
+// EndAll returns when no session of a directory runs any more, and nothing of its agent: each was told to end, and who does not in time is
+// killed; all are at once if ctx ends. It returns the sessions that there were. No runner works there meanwhile.
+func EndAll(ctx context.Context, dir string) (ended []string, err error) {
+	ended = sessionsThat(func(dir string) bool { return session.Alive(dir) || session.AgentLeft(dir) }, dir)
+	patience := endPatience
+	for _, s := range ended {
+		if spec, err := session.Read(SessionFiles(dir, s)); err == nil {
+			patience = max(patience, endPatience+time.Duration(spec.Grace))
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for ctx.Err() == nil && len(sessionsThat(session.Alive, dir)) > 0 {
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+		}
+	}
+	for _, s := range ended {
+		its := SessionFiles(dir, s)
+		err = errors.Join(err, session.Kill(its, s), session.Clean(its, s))
+	}
+	return ended, err
+}
+
 // further makes the command that prompts a session in the same conversation.
 func (x *Runner) further(s delivery.Session) (api.SessionCommand, error) {
 	spec, err := session.Read(x.sessionDir(s.ID))

@@ -158,7 +158,11 @@ func (x *Runner) gate(ctx context.Context, o order.Order) error {
 
 func (x *Runner) gateRun(ctx context.Context, o order.Order, in *delivery.GateRan) error {
 	r, t := o.Run, *o.Task
-	commit, err := t.Given, error(nil)
+	if t.Unpushed != "" {
+		in.Commit, in.Output = cmp.Or(t.Pushed, r.Base), t.Unpushed
+		return nil // it did not pass
+	}
+	commit, err := cmp.Or(t.Given, t.Pushed), error(nil)
 	if commit == "" {
 		commit, err = x.settled(ctx, r, t.ID, commitMessage(t))
 	}
@@ -168,14 +172,14 @@ func (x *Runner) gateRun(ctx context.Context, o order.Order, in *delivery.GateRa
 			in.Commit, in.Output = stray.Commit, x.redact(err.Error())
 			return nil // it did not pass
 		}
-		if badWork(err) && commit != "" {
+		if BadWork(err) && commit != "" {
 			in.Output = x.redact(err.Error())
 			return nil // nor did this
 		}
 		return err
 	}
 	if err := x.takeIn(ctx, r, t.ID, in); err != nil {
-		if badWork(err) {
+		if BadWork(err) {
 			in.Output = x.redact(err.Error())
 			return nil // it did not pass
 		}
@@ -184,7 +188,7 @@ func (x *Runner) gateRun(ctx context.Context, o order.Order, in *delivery.GateRa
 	if in.Since = t.Unchanged(in.Commit, in.Files); in.Since != "" {
 		return nil // there is nothing to check
 	}
-	log, err := openLog(x.gateLogs(), logName(t.Item))
+	log, err := openLog(x.gateLogs(), order.ChecksName(t.Item))
 	if err != nil {
 		return err
 	}
@@ -218,7 +222,7 @@ func (x *Runner) gateRun(ctx context.Context, o order.Order, in *delivery.GateRa
 
 // takeIn brings a commit to where it is checked, and finds out how much it changes.
 func (x *Runner) takeIn(ctx context.Context, r delivery.Run, task string, in *delivery.GateRan) error {
-	if err := x.exchange.Take(ctx, in.Commit, r.ID); err != nil {
+	if err := x.takeCommit(ctx, r, in.Commit); err != nil {
 		return err
 	}
 	base, err := x.begins(ctx, r, task, in.Commit)
@@ -231,14 +235,6 @@ func (x *Runner) takeIn(ctx context.Context, r delivery.Run, task string, in *de
 	}
 	in.Files = &changes.Files
 	return nil
-}
-
-// logName names what the checks print on an item's work: after the session whose work it is.
-func logName(i work.Item) string {
-	if i.Past == nil {
-		return i.Subject
-	}
-	return i.Past.Token.Session(i.Subject)
 }
 
 // openLog opens the file in a directory that what checks print is kept in. The last run of them counts.
@@ -420,7 +416,7 @@ func (x *Runner) merge(ctx context.Context, o order.Order) error {
 		}
 		result, err := x.mergeRun(ctx, o, t, &allowed)
 		var conflict *worktree.ConflictError
-		if errors.As(err, &conflict) || errors.Is(err, errChecks) || errors.Is(err, work.ErrOtherBase) || badWork(err) {
+		if errors.As(err, &conflict) || errors.Is(err, errChecks) || errors.Is(err, work.ErrOtherBase) || BadWork(err) {
 			in.Failed = x.redact(err.Error())
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -114,6 +115,7 @@ type Decision struct {
 type taskPart struct {
 	evidence.Card
 	Anchor, ID, State, Look string
+	More                    string // of its state
 	Found                   []foundPart
 	Last                    *work.Statement // the last claim
 	Proof                   string          // of the merge, as a file
@@ -175,7 +177,7 @@ func HTML(w io.Writer, s Story) error {
 		}
 	}
 	p.Plan = PlanOf(s.Run, func(t api.Task) string { return "#" + anchors[t.ID] })
-	p.Time, p.Cost = TimeOf(s.Run, &s.History, now), CostOf(&s.History)
+	p.Time, p.Cost = TimeOf(s.Run, &s.History, now), CostOf(s.Run, &s.History, func(t api.Task) string { return "#" + anchors[t.ID] })
 	end := s.Run.FinishedAt
 	if end.IsZero() {
 		end = now
@@ -201,6 +203,12 @@ func (p *reportPage) tell(anchors map[string]string) error {
 		t := p.Run.Tasks[i]
 		part := taskPart{Card: card, Anchor: anchors[t.ID], ID: t.ID}
 		part.State, part.Look, _ = stateOf(t, false)
+		if card.State == evidence.StateCancelled {
+			part.State, part.Look = "given up", "bad" // also if the run was ended
+			part.More = strings.TrimLeft(strings.TrimPrefix(card.StateWords(), part.State), ", ")
+		} else {
+			_, part.More, _ = strings.Cut(card.StateWords(), ", ")
+		}
 		if t.Phase == agentsig.PhaseCompleted {
 			p.Done++
 		}
@@ -223,17 +231,26 @@ func (p *reportPage) tell(anchors map[string]string) error {
 		p.Tasks = append(p.Tasks, part)
 		p.Decisions = append(p.Decisions, decisions(card, t.ID, "#"+part.Anchor)...)
 	}
+	p.Decisions = append(p.Decisions, ofRun(p.Events)...)
 	slices.SortStableFunc(p.Decisions, func(a, b Decision) int { return a.At.Compare(b.At) })
 	return nil
 }
 
-// decisions are who approved, refused, answered and merged what.
+// saidWords is a signal as people write it.
+func saidWords(k agentsig.Kind) string {
+	if k == agentsig.KindDivineClarification {
+		return "asked a person"
+	}
+	return strings.ReplaceAll(string(k), "_", " ")
+}
+
+// decisions are who approved, refused, answered, gave up, took and merged what.
 func decisions(c evidence.Card, task, href string) (all []Decision) {
 	say := func(at time.Time, who, word string) { all = append(all, Decision{at, task, href, who, word}) }
 	for _, a := range c.Attempts {
 		switch {
 		case a.Said != "" && a.Role != string(agentsig.RoleDeveloper):
-			say(cmp.Or(a.Ended, a.Began), fmt.Sprintf("%s: %s", a.Role, cmp.Or(a.Program, a.Who)), string(a.Said))
+			say(cmp.Or(a.Ended, a.Began), fmt.Sprintf("%s: %s", a.Role, a.By()), cmp.Or(a.VerdictWords(), saidWords(a.Said)))
 		case a.Role == "" && a.Detail != "":
 			say(a.Began, a.Who, a.Words())
 		}
@@ -242,8 +259,13 @@ func decisions(c evidence.Card, task, href string) (all []Decision) {
 		say(g.At, g.By, g.Words())
 	}
 	for _, q := range c.Questions {
-		if q.By != "" {
-			say(q.AnsweredAt, q.By, "answered "+q.ID+": "+q.Answer)
+		if q.By != "" && !slices.ContainsFunc(c.Decisions, func(d evidence.Decision) bool { return d.Question == q.ID }) {
+			say(q.AnsweredAt, q.By, "answered "+q.ID+": "+q.AnswerWords())
+		}
+	}
+	for _, d := range c.Decisions {
+		if d.What != evidence.CancelledRun { // which is told once
+			say(d.At, d.By, d.Words())
 		}
 	}
 	if m := c.Merge; m != nil {
@@ -251,6 +273,17 @@ func decisions(c evidence.Card, task, href string) (all []Decision) {
 			say(m.Approved.At, m.Approved.By, "approved the merge")
 		}
 		say(m.At, m.By, "merged "+m.Words())
+	}
+	return all
+}
+
+// ofRun are what people decided on the whole run.
+func ofRun(events []evidence.Happened) (all []Decision) {
+	for _, e := range events {
+		switch e.Type {
+		case delivery.RunPaused, delivery.RunResumed, delivery.RunCancelled:
+			all = append(all, Decision{At: e.Time, Who: e.Actor, Word: delivery.Sentence(e.Event)})
+		}
 	}
 	return all
 }

@@ -52,6 +52,19 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// TokenWords say how many tokens were used: many are rounded.
+func TokenWords(n int64) string {
+	switch {
+	case n >= 9_950_000:
+		return fmt.Sprintf("%.0fM tokens", float64(n)/1e6)
+	case n >= 999_500:
+		return fmt.Sprintf("%.1fM tokens", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%.0fk tokens", float64(n)/1e3)
+	}
+	return count(int(n), "token")
+}
+
 // PhaseWords is a phase as people write it.
 func PhaseWords(p agentsig.Phase) string {
 	return strings.ReplaceAll(strings.ToLower(string(p)), "_", " ")
@@ -102,13 +115,22 @@ type TimeRow struct {
 	Bad             bool
 }
 
-// Cost is what a run cost by role and agent.
+// Cost is what a run cost by role and agent, and by task.
 type Cost struct {
-	picture.Bars
-	InUSD    bool // what the bars show; tokens if not
-	Rows     []history.Cost
-	Uncosted int
-	Sum      delivery.Usage
+	picture.Bars      // none if nobody said what they used
+	InUSD        bool // what the bars show; tokens if not
+	Rows         []history.Cost
+	Uncosted     int
+	Sum          delivery.Usage
+	ByTask       picture.Bars
+	Tasks        []TaskCost
+	TasksLeft    int // that are not in the table
+}
+
+// TaskCost is what a task cost, or what is about the run as a whole.
+type TaskCost struct {
+	history.Cost
+	Title, Href string // none of the run as a whole
 }
 
 // PlanOf draws a run's plan. More of a task is at href.
@@ -124,7 +146,7 @@ func PlanOf(r api.Run, href func(api.Task) string) *Plan {
 		d.State, d.Look, d.Over = stateOf(t, waiting[t.ID])
 		tasks = append(tasks, d)
 		if i < maxValues {
-			p.Tasks = append(p.Tasks, PlanRow{d, t.Waits})
+			p.Tasks = append(p.Tasks, PlanRow{d, t.Waits.Text})
 		}
 	}
 	p.Graph = picture.Draw(tasks)
@@ -162,7 +184,7 @@ func TimeOf(r api.Run, h *history.Fold, now time.Time) *Time {
 	var all []picture.Stretch
 	p := &Time{Left: h.Dropped()}
 	for _, e := range h.Entries() {
-		row := TimeRow{From: e.Began, To: e.Ended, Task: e.Task, What: whatOf(e), How: e.How, Bad: e.Bad}
+		row := TimeRow{From: e.Began, To: e.Ended, Task: e.Task, What: whatOf(e), How: saidWords(agentsig.Kind(e.How)), Bad: e.Bad}
 		if e.By != "" {
 			row.How += " by " + e.By
 		}
@@ -171,7 +193,7 @@ func TimeOf(r api.Run, h *history.Fold, now time.Time) *Time {
 			end, row.How = to, "goes on"
 		}
 		s := picture.Stretch{
-			Row: cmp.Or(titles[e.Task], e.Task, "The run"), From: e.Began, To: end, Look: lookOf(e),
+			Row: cmp.Or(titles[e.Task], e.Task, theRun), From: e.Began, To: end, Look: lookOf(e),
 			Moment: e.Kind == history.Gate || e.Kind == history.Merge,
 		}
 		if !s.Moment {
@@ -195,6 +217,11 @@ func whatOf(e history.Entry) string {
 	switch e.Kind {
 	case history.Question:
 		return "question " + e.Agent
+	case history.Review:
+		if e.Role == delivery.RoleMerge {
+			return "waits for a word on the merge"
+		}
+		return "waits for the " + string(e.Role)
 	case history.Pause:
 		if e.Agent != "" {
 			return "pause of " + e.Agent
@@ -214,6 +241,8 @@ func lookOf(e history.Entry) string {
 	switch {
 	case e.Kind == history.Question:
 		return "asks"
+	case e.Kind == history.Review:
+		return "waits"
 	case e.Kind == history.Pause:
 		return "pause"
 	case e.Kind != history.Session && e.Bad:
@@ -230,25 +259,49 @@ func lookOf(e history.Entry) string {
 	return "helper"
 }
 
-// CostOf draws what was used: dollars if anybody said them, or else tokens.
-func CostOf(h *history.Fold) *Cost {
-	rows := h.Costs()
-	c := &Cost{Rows: rows}
-	for _, r := range rows {
-		c.Uncosted += r.Uncosted
-		c.Sum.Add(r.Usage)
+// CostOf draws what was used: dollars if anybody said them, or else tokens. More of a task is at href.
+func CostOf(r api.Run, h *history.Fold, href func(api.Task) string) *Cost {
+	c := &Cost{Rows: h.Costs()}
+	for _, row := range c.Rows {
+		c.Uncosted += row.Uncosted
+		c.Sum.Add(row.Usage)
 	}
 	c.InUSD = c.Sum.CostUSD > 0
-	var amounts []picture.Amount
-	for _, r := range rows {
-		a := picture.Amount{Label: fmt.Sprintf("%s: %s", r.Role, r.Agent), Value: float64(r.Usage.Tokens()), Words: fmt.Sprintf("%d tokens", r.Usage.Tokens())}
-		if c.InUSD {
-			a.Value, a.Words = r.Usage.CostUSD, costWords(r.Usage.CostUSD, r.Uncosted)+" USD"
-		}
-		amounts = append(amounts, a)
+	var byRole, byTask []picture.Amount
+	for _, row := range c.Rows {
+		byRole = c.amount(byRole, fmt.Sprintf("%s: %s", row.Role, row.Agent), row)
 	}
-	c.Bars = picture.Measure(amounts)
+	tasks := map[string]api.Task{}
+	for _, t := range r.Tasks {
+		tasks[t.ID] = t
+	}
+	all := h.TaskCosts()
+	for _, row := range all {
+		t := TaskCost{Cost: row}
+		if of, ok := tasks[row.Task]; ok {
+			t.Title, t.Href = of.Title, href(of)
+		}
+		byTask = c.amount(byTask, cmp.Or(strings.TrimSpace(row.Task+" "+t.Title), theRun), row)
+		c.Tasks = append(c.Tasks, t)
+	}
+	c.TasksLeft = max(0, len(c.Tasks)-maxValues)
+	c.Tasks = c.Tasks[:len(c.Tasks)-c.TasksLeft]
+	c.Bars, c.ByTask = picture.Measure(byRole), picture.Measure(byTask)
 	return c
+}
+
+// theRun is what concerns no single task.
+const theRun = "The run"
+
+// amount adds what one has used, if anybody has said what they used.
+func (c *Cost) amount(all []picture.Amount, label string, of history.Cost) []picture.Amount {
+	switch {
+	case c.InUSD:
+		return append(all, picture.Amount{Label: label, Value: of.Usage.CostUSD, Words: costWords(of.Usage.CostUSD, of.Uncosted) + " USD"})
+	case c.Sum.Tokens() > 0:
+		return append(all, picture.Amount{Label: label, Value: float64(of.Usage.Tokens()), Words: TokenWords(of.Usage.Tokens())})
+	}
+	return all
 }
 
 // costWords say what was paid, as `signalbox stats` does.

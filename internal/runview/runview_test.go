@@ -3,7 +3,9 @@ package runview_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -35,9 +37,55 @@ func TestPlanOf(t *testing.T) {
 	}
 }
 
+// What waits for who judges it is drawn, as what it waits for.
+func TestTimeOfWaits(t *testing.T) {
+	var f history.Fold
+	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	for i, e := range []ledger.Event{
+		{Subject: "ITEM", Type: "WorkAdded", Payload: json.RawMessage(`{"id":"R1.T-1","run":"RUN","task":"T-1"}`)},
+		{Subject: "ITEM", Type: "GatePassed", Actor: "gate", Payload: json.RawMessage(`{}`)},
+		{Subject: "ITEM", Type: "ReviewStarted", Session: "A", Actor: "client:page-lea", Payload: json.RawMessage(`{"role":"critic","agent":"person"}`)},
+		{Subject: "ITEM", Type: "MergeProposed", Actor: "box", Payload: json.RawMessage(`{}`)},
+	} {
+		e.Time = at.Add(time.Duration(i) * 10 * time.Minute)
+		if err := f.Next(uint64(i+1), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := api.Run{StartedAt: at, Tasks: []api.Task{{ID: "T-1", Title: "The task"}}}
+	p := runview.TimeOf(run, &f, at.Add(time.Hour))
+	var got []string
+	for _, b := range p.Rows[0].Bars {
+		if b.Look == "waits" {
+			got = append(got, b.X+" "+b.Width+" "+b.Title)
+		}
+	}
+	want := []string{"16.67% 16.67% waits for the critic, begun by client:page-lea, 10 min", "50.00% 50.00% waits for a word on the merge, goes on, 30 min"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Many tokens are rounded, and few are not.
+func TestTokenWords(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 tokens", 1: "1 token", 1034: "1034 tokens", 9999: "9999 tokens", 10_000: "10k tokens", 226_620: "227k tokens", 999_499: "999k tokens", 999_500: "1.0M tokens",
+		1_240_000: "1.2M tokens", 9_949_999: "9.9M tokens", 9_950_000: "10M tokens", 1e12: "1000000M tokens",
+	} {
+		if got := runview.TokenWords(n); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+}
+
 // A sum of which some is not known says so; without any cost the bars show tokens.
 func TestCostOf(t *testing.T) {
 	var f history.Fold
+	run := api.Run{Tasks: []api.Task{{ID: "T-1", Title: "The task", Work: "R1.T-1"}}}
+	href := func(t api.Task) string { return "#" + t.Work }
+	if c := runview.CostOf(run, &f, href); len(c.Bars.Rows)+len(c.ByTask.Rows) > 0 {
+		t.Errorf("nobody has said anything, and it is drawn: %+v", c)
+	}
 	for i, e := range []ledger.Event{
 		{Subject: "RUN", Type: "SessionGranted", Session: "A", Payload: json.RawMessage(`{"role":"expert","agent":"codex"}`)},
 		{Subject: "RUN", Type: "SignalRequested", Session: "A", Payload: json.RawMessage(`{"turn":1}`)},
@@ -47,18 +95,19 @@ func TestCostOf(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c := runview.CostOf(&f); c.InUSD || c.Uncosted != 1 || c.Bars.Rows[0].Amount != "7 tokens" {
+	if c := runview.CostOf(run, &f, href); c.InUSD || c.Uncosted != 1 || c.Bars.Rows[0].Amount != "7 tokens" {
 		t.Errorf("%+v", c)
 	}
 	for i, e := range []ledger.Event{
-		{Subject: "RUN", Type: "SessionGranted", Session: "B", Payload: json.RawMessage(`{"role":"expert","agent":"codex"}`)},
+		{Subject: "RUN", Type: "SessionGranted", Session: "B", Payload: json.RawMessage(`{"role":"expert","agent":"codex","task":"T-1"}`)},
 		{Subject: "RUN", Type: "SessionEnded", Session: "B", Payload: json.RawMessage(`{"how":"done","usage":{"cost_usd":1.5}}`)},
 	} {
 		if err := f.Next(uint64(i+4), e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if c := runview.CostOf(&f); !c.InUSD || c.Bars.Rows[0].Amount != "1.50+ USD" {
+	if c := runview.CostOf(run, &f, href); !c.InUSD || c.Bars.Rows[0].Amount != "1.50+ USD" || len(c.Tasks) != 2 || c.Tasks[0].Href != "#R1.T-1" || c.ByTask.Rows[0].Label != "T-1 The task" ||
+		c.ByTask.Rows[0].Amount != "1.50 USD" || c.ByTask.Rows[1].Label != "The run" || c.ByTask.Rows[1].Amount != "unknown USD" {
 		t.Errorf("%+v", c)
 	}
 }

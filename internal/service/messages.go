@@ -76,6 +76,8 @@ func (s *Service) pageLink(at net.Addr) func(notify.Message) string {
 		switch m.Kind {
 		case config.KindFinished, config.KindFailed, config.KindStalled:
 			link.Path, link.RawQuery = "/run", url.Values{"id": {m.Run}}.Encode()
+		case config.KindRunnerLost:
+			link.Path = "/runners"
 		}
 		return link.String()
 	}

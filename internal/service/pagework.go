@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
-	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/runner"
-	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/web"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
@@ -64,45 +60,6 @@ func (p pageBox) Changes(ctx context.Context, w evidence.Work, r api.Run, to io.
 	return out, changes.Diff(ctx, worktree.Diff{}, to)
 }
 
-// secretMargin is how much more of a file is read than is shown, in bytes: of a secret whose beginning is not read the rest looks like none.
-const secretMargin = 64 << 10
-
-// Transcript implements [web.TaskBox].
-func (p pageBox) Transcript(name string, most int64) (web.Printed, error) {
-	dir := runner.SessionFiles(p.service.dir, name)
-	text, from, err := p.end(filepath.Join(dir, "transcript"), most)
-	if err != nil {
-		return web.Printed{}, err
-	}
-	voices, err := session.Voices(dir)
-	if err != nil {
-		return web.Printed{}, err
-	}
-	out := web.Printed{Cut: from > 0}
-	at := from // up to where it was given
-	part := session.Voice{From: agentsig.Voice}
-	give := func(to int64) {
-		if to = min(to, from+int64(len(text))); to > at {
-			out.Parts = append(out.Parts, web.Said{Who: speakers[part.From], At: part.At, Text: p.Ledger().Redact(string(text[at-from : to-from]))})
-			at = to
-		}
-	}
-	for i, v := range voices {
-		if i > 0 && v.From == part.From { // what one says is a whole: a secret may be in several pieces
-			continue
-		}
-		if i > 0 { // what stands before the first one is its too
-			give(v.Offset)
-		}
-		part = v
-	}
-	give(from + int64(len(text)))
-	return out, nil
-}
-
-// speakers are who speaks in a transcript.
-var speakers = map[agentsig.Source]string{agentsig.Voice: "agent", agentsig.Tool: "tool", agentsig.Prompt: "box"}
-
 // Checks implements [web.TaskBox].
 func (p pageBox) Checks(name string, most int64) (web.Printed, error) {
 	text, from, err := p.end(runner.ChecksLog(p.service.dir, name, false), most)
@@ -114,15 +71,11 @@ func (p pageBox) Checks(name string, most int64) (web.Printed, error) {
 
 // end reads the end of a file, so many bytes and a margin, and says where in the file that begins.
 func (p pageBox) end(path string, most int64) (text []byte, from int64, err error) {
-	f, err := regular.OpenItself(path) // agents may have put anything there
+	f, info, err := opened(path)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, err
-	}
 	from = max(0, info.Size()-most-secretMargin)
 	text, err = io.ReadAll(io.NewSectionReader(f, from, most+secretMargin))
 	return text, from, err

@@ -3,12 +3,15 @@ package service
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -16,9 +19,11 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/fleet"
 	"github.com/signalbox-dev/signalbox/internal/gate"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/notify"
+	"github.com/signalbox-dev/signalbox/internal/pin"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/telemetry"
 	"github.com/signalbox-dev/signalbox/internal/web"
@@ -32,6 +37,7 @@ type Options struct {
 	Program  string        // this program, which sessions are started with
 	Secret   string        // that signs messages to people, if the settings have them signed
 	Draining bool          // requests are taken, and nothing is started
+	Secure   net.Listener  // beyond this machine, which is answered by TLS; nil if there is none
 	Tools    http.Handler  // for agents, as [httpapi.Server.WithTools] has it; nil if there are none
 
 	patience time.Duration // startPatience if 0
@@ -46,12 +52,16 @@ type Service struct {
 	Box       *box.Box
 	Conductor *conductor.Conductor
 
-	runner  *runner.Runner // nil if no plans are delivered and no work is checked
-	site    runner.Site    // where work is looked at, if there is a runner
-	dir     string         // the box's
+	runner  *runner.Runner                // nil if no plans are delivered and no work is checked
+	git     httpapi.Git                   // that these fetch from and push to
+	fleet   atomic.Pointer[fleet.Fleet]   // it, and runners on other machines; nil if no plans are delivered
+	runners atomic.Pointer[[]fleet.Known] // those that may dial in
+	site    runner.Site                   // where work is looked at, if there is a runner
+	dir     string                        // the box's
 	config  config.Config
 	logger  *slog.Logger
 	tools   http.Handler
+	secure  *httpapi.Secure    // nil if it answers on this machine alone
 	paged   bool               // browsers are shown a page
 	metrics *telemetry.Metrics // nil of a box that others do not find
 	teller  *notify.Teller     // nil if nobody is told of anything
@@ -101,10 +111,16 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	s := &Service{Box: b, dir: dir, config: o.Config, site: site, logger: o.Box.Logger, tools: o.Tools, paged: !o.Box.Unlisted, metrics: metrics, group: background.New(context.WithoutCancel(ctx)), Conductor: conductor.New(b.Ledger(), conductor.Options{
-		Config: o.Config, Settings: o.Box.Settings, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
-	})}
-	s.follow()
+	s := &Service{Box: b, dir: dir, config: o.Config, site: site, logger: o.Box.Logger, tools: o.Tools, paged: !o.Box.Unlisted, metrics: metrics, group: background.New(context.WithoutCancel(ctx))}
+	s.Conductor = conductor.New(b.Ledger(), conductor.Options{
+		Config: o.Config, Settings: o.Box.Settings, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger, Machines: s.machines,
+	})
+	if metrics != nil {
+		metrics.Follow(b)
+	}
+	if s.secure, err = secured(o, dir); err != nil {
+		return nil, box.Found{}, errors.Join(err, s.Close())
+	}
 	if err := s.makeTeller(o, secret); err != nil {
 		return nil, box.Found{}, errors.Join(err, s.Close())
 	}
@@ -115,24 +131,53 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		s.Conductor.CheckByHand(s.runner)
 	}
 	if delivers {
-		if err := s.Conductor.Start(ctx, s.runner, patience); err != nil {
+		if err := s.makeFleet(ctx, o); err != nil {
+			return nil, box.Found{}, errors.Join(err, s.Close())
+		}
+		if err := s.Conductor.Start(ctx, s.fleet.Load(), patience); err != nil {
 			return nil, box.Found{}, errors.Join(err, s.Close())
 		}
 	}
 	return s, found, nil
 }
 
-// follow has the metrics count what is recorded from now on.
-func (s *Service) follow() {
-	if s.metrics == nil {
-		return
+// secured says how the box in a directory answers beyond this machine: by a key of its own, which it keeps there, and the user's certificate.
+func secured(o Options, dir string) (*httpapi.Secure, error) {
+	if o.Secure == nil {
+		return nil, nil
 	}
-	f := s.metrics.Follow(s.Box)
-	s.group.Go(func(ctx context.Context) {
-		if err := f.Run(ctx); ctx.Err() == nil && s.Box.Writable() == nil {
-			s.logger.Warn("the metrics do not count any more what is recorded: start the box again, and report this", "error", err)
+	key, err := pin.OpenKey(dir)
+	if err != nil {
+		return nil, err
+	}
+	secure := &httpapi.Secure{Listener: o.Secure, Key: key}
+	if o.Config.TLS.Cert != "" {
+		users, err := tls.LoadX509KeyPair(o.Config.TLS.Cert, o.Config.TLS.Key)
+		if err != nil {
+			return nil, fmt.Errorf("the certificate that is shown to others (--tls-cert and --tls-key, or tls in signalbox.yaml): %w", err)
 		}
-	})
+		secure.Users = &users
+	}
+	return secure, nil
+}
+
+// SecureKey is the hash of the key that the box has beyond this machine; "" if it does not answer there.
+func (s *Service) SecureKey() string {
+	if s.secure == nil {
+		return ""
+	}
+	return s.secure.Key.Hash()
+}
+
+// Unreached says why no runner reaches the box, if it knows some; "" if they do, or there are none.
+func (s *Service) Unreached() string { return httpapi.Unreached(s.Box, s.secure) }
+
+// shown is the certificate that browsers beyond this machine are shown; nil if it is the box's own, which they do not take, or none.
+func (s *Service) shown() *x509.Certificate {
+	if s.secure == nil || s.secure.Users == nil {
+		return nil
+	}
+	return s.secure.Users.Leaf
 }
 
 // settings says which ones a service is started with, now.
@@ -169,14 +214,20 @@ func patient(ctx context.Context, patience time.Duration) (context.Context, cont
 
 // Serve answers requests on the listener until ctx ends or the box stops, and then lets nothing more be recorded.
 func (s *Service) Serve(ctx context.Context, l net.Listener) error {
-	server := httpapi.New(s.Box, s.Conductor, s.logger).WithTools(s.tools)
+	server := httpapi.New(s.Box, s.Conductor, s.logger).WithTools(s.tools).WithSecure(s.secure)
 	if s.paged {
 		server.WithPage(func(api http.Handler) httpapi.Page {
-			return web.New(web.Options{Host: s.Box.PageHost(), API: api, Box: pageBox{s.Box, s}, Settings: s.config.Shown, Now: time.Now, Logger: s.logger})
+			return web.New(web.Options{Host: s.Box.PageHost(), Certificate: s.shown(), API: api, Box: pageBox{s.Box, s}, Settings: s.config.Shown, Refused: server.Refused, Now: time.Now, Logger: s.logger})
 		})
 	}
 	if s.metrics != nil {
 		server.WithMetrics(s.metrics.Write)
+	}
+	if f := s.fleet.Load(); f != nil {
+		server.WithFleet(f, s.git)
+		if s.metrics != nil {
+			s.metrics.Runners(f.Runners)
+		}
 	}
 	if s.teller != nil {
 		server.WithMessages(s.teller.Status)
@@ -191,6 +242,9 @@ func (s *Service) Close() error {
 	s.Conductor.Stop()
 	s.settle()
 	s.group.Stop()
+	if f := s.fleet.Load(); f != nil {
+		f.Stop()
+	}
 	if s.runner != nil {
 		s.runner.Stop()
 	}

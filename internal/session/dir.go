@@ -86,6 +86,9 @@ func Alive(dir string) bool {
 	return err == nil && held
 }
 
+// AgentLeft reports whether something may be running of a session's agent.
+func AgentLeft(dir string) bool { return exists(filepath.Join(dir, agentFile)) }
+
 // Kill kills a session's process, also one that is stopped and can't be told anything, and
 // returns when it is gone. It is found by the session's name too, whatever is left of the directory. What
 // is left of its agent is for [Clean]. Another process that has got the same number is left

@@ -159,3 +159,9 @@ func exists(path string) bool {
 func refusedFile(dir string, seq int) string {
 	return filepath.Join(dir, refusedDir, filepath.Base(reportFile(dir, seq)))
 }
+
+// Owes reports whether a session has reports that no box has taken, as far as can be told.
+func Owes(dir string) bool {
+	numbers, err := outbox(dir)
+	return err != nil || len(numbers) > 0
+}

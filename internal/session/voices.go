@@ -50,9 +50,12 @@ func (v *voices) speak(offset int64, from agentsig.Source, now time.Time) error 
 	}
 	v.count++
 	v.last = Voice{offset, now, from}
-	_, err := fmt.Fprintf(v.file, "%d %d %d\n", offset, now.UnixMilli(), from)
+	_, err := v.file.WriteString(v.last.Line())
 	return err
 }
+
+// Line is the voice as a line of the file.
+func (v Voice) Line() string { return fmt.Sprintf("%d %d %d\n", v.Offset, v.At.UnixMilli(), v.From) }
 
 // Voices returns the parts of the transcript of a session, as far as they are known; of one of an earlier version
 // nothing is. What an agent may have made of the file does no harm.

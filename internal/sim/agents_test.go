@@ -308,6 +308,7 @@ func (w *world) exit(p *process, reason agentsig.ExitReason) {
 
 func (w *world) turn(p *process, s agentsig.Signal) {
 	p.turn++
+	w.push(p)
 	p.send(delivery.Turn{
 		Session: p.id, Turn: p.turn, Verdict: s.Kind, Signal: s, Said: said(s), Key: fmt.Sprintf("%s/%d", p.id, p.turn),
 	})

@@ -28,7 +28,7 @@ func (w *world) open(l *conductortest.Ledger) error {
 	}
 	l.Append = w.append
 	w.ledger, w.run = l, w.folded(l)
-	w.conductor = conductor.New(l, conductor.Options{Config: w.config, Now: now})
+	w.conductor = conductor.New(l, conductor.Options{Config: w.config, Now: now, Machines: w.machines})
 	if err := w.conductor.Start(background, w, time.Minute); err != nil {
 		return err
 	}
@@ -149,6 +149,9 @@ func (w *world) see(e ledger.Event, record func() error) error {
 		w.tell("%4d %s %s", w.record.n, e.Time.Format("15:04:05"), delivery.Words(e, w.name))
 	}
 	err = errors.Join(w.record.once(e, payload), w.judge.see(e, payload))
+	if err == nil {
+		err = w.seePlace(e.Session, payload)
+	}
 	if after := w.taskBefore(e); err == nil && before != after {
 		err = breaks("%s moves something:\n%s\n%s", e.Type, before, after)
 	}
@@ -215,7 +218,7 @@ func (w *world) taskBefore(e ledger.Event) string {
 	for _, t := range w.run.Tasks {
 		if t.Item.Subject == e.Subject {
 			c := *t
-			c.Item.Seq, c.Item.Keys, c.Item.Lease, c.Item.Past, c.Item.Allowed = 0, [8]work.KeyedSeq{}, nil, nil, nil
+			c.Item.Seq, c.Item.Keys, c.Item.Lease, c.Item.Past, c.Item.Allowed, c.Late = 0, [8]work.KeyedSeq{}, nil, nil, nil, 0
 			return fmt.Sprintf("%+v %s", c, t.Item.Session())
 		}
 	}

@@ -45,7 +45,7 @@ func coverage(reached counts) (table string, missing []string) {
 	want := map[string][]string{
 		"event":   append(delivery.Types(), work.Types()...),
 		"signal":  {string(agentsig.KindExit), string(agentsig.KindUnknown), string(agentsig.KindAmbiguous)},
-		"world":   {"restart", "order failed", "order given again", "drained", "agent told", "a client's word", "message lost", "message doubled", "message overtaken", "acknowledgement lost", "turn without effect", "result without effect", "waits for a person", "repair passed", "repair refused", "repair left out", "plan amended", "resumed", "person refused", "person late", "cleaned"},
+		"world":   {"restart", "order failed", "order given again", "drained", "agent told", "a client's word", "message lost", "message doubled", "message overtaken", "acknowledgement lost", "turn without effect", "result without effect", "waits for a person", "repair passed", "repair refused", "repair left out", "plan amended", "resumed", "person refused", "person late", "cleaned", "machine lost", "machine back", "started elsewhere"},
 		"fresh":   freshCauses(),
 		"forged":  {string(agentsig.ReasonWrongID), string(agentsig.ReasonWrongRole), string(agentsig.ReasonWrongNonce)},
 		"since":   {string(work.SinceStart), string(work.SinceGate), string(work.SinceReview), string(work.SinceAudit), string(work.SinceMerge)},
@@ -65,7 +65,7 @@ func coverage(reached counts) (table string, missing []string) {
 	for _, c := range causes {
 		want["cause"] = append(want["cause"], string(c))
 	}
-	for _, h := range []delivery.How{delivery.Done, delivery.Crashed, delivery.TimedOut, delivery.Stalled, delivery.Limited, delivery.Stopped, delivery.Orphaned, delivery.Broken} {
+	for _, h := range []delivery.How{delivery.Done, delivery.Crashed, delivery.TimedOut, delivery.Stalled, delivery.Limited, delivery.Stopped, delivery.Orphaned, delivery.Broken, delivery.Lost} {
 		want["ended"] = append(want["ended"], string(h))
 	}
 	var b strings.Builder

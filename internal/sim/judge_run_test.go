@@ -229,7 +229,7 @@ func (j *judge) sessionEnded(e ledger.Event, s *sessionFacts, p delivery.Ended) 
 	}
 	s.over = true
 	switch p.How {
-	case delivery.Limited, delivery.Stopped, delivery.Orphaned:
+	case delivery.Limited, delivery.Stopped, delivery.Orphaned, delivery.Lost:
 		return nil
 	case delivery.TimedOut, delivery.Stalled:
 		j.cameToNothing(s, delivery.CauseTimeouts)
@@ -243,9 +243,9 @@ func (j *judge) sessionEnded(e ledger.Event, s *sessionFacts, p delivery.Ended) 
 
 // spent counts what a session has used that was not told before.
 func (j *judge) spent(s *sessionFacts, all delivery.Usage) {
-	j.tokens += max(all.Tokens()-s.tokens, 0)
-	j.cost += max(all.CostUSD-s.cost, 0)
-	s.tokens, s.cost = all.Tokens(), all.CostUSD
+	j.tokens += max(all.InputTokens-s.used.InputTokens, 0) + max(all.OutputTokens-s.used.OutputTokens, 0)
+	j.cost += max(all.CostUSD-s.used.CostUSD, 0)
+	s.used = all
 }
 
 func (j *judge) cameToNothing(s *sessionFacts, cause delivery.Cause) {
@@ -430,6 +430,13 @@ func (j *judge) round(e ledger.Event, s *sessionFacts, p delivery.Round) error {
 
 // expert is a step of a request for an expert.
 func (j *judge) expert(e ledger.Event, s *sessionFacts, p delivery.ExpertCall) error {
+	if c := j.calls[p.Request]; e.Type == delivery.ExpertFailed && e.Session == "" { // there is none where it is asked for
+		if c == nil || c.done || c.failed || c.expert != "" && j.live[c.expert] != nil || j.sessions[c.session].runner == "" && p.Text == "" {
+			return breaks("no expert comes for %s: %+v", p.Request, c)
+		}
+		c.failed, c.expert = true, "advised"
+		return nil
+	}
 	if s == nil || s.over {
 		return breaks("%s of a session that is over", e.Type)
 	}

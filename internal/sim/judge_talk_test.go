@@ -44,7 +44,8 @@ func (w *world) forgets(p *process, s *delivery.Session) {
 // without a reason.
 func (j *judge) talkGranted(t *taskFacts, s *sessionFacts, p work.Granted) error {
 	talk := t.talk
-	switch may := !talk.spoilt && !talk.full && !talk.again && talk.agent == p.Agent && j.set.Settings.Rework != delivery.ReworkFresh; {
+	away := talk.session != "" && j.sessions[talk.session].runner != p.Runner
+	switch may := !away && !talk.spoilt && !talk.full && !talk.again && talk.agent == p.Agent && j.set.Settings.Rework != delivery.ReworkFresh; {
 	case p.Role != agentsig.RoleDeveloper:
 		if p.Resumes != "" || p.Fresh != "" {
 			return breaks("the %s of %s goes on with %q, afresh for %q", p.Role, t.id, p.Resumes, p.Fresh)
@@ -91,7 +92,7 @@ func (j *judge) talkEnded(s *sessionFacts, over bool, p delivery.Ended) {
 	default:
 		t.talk.id = ""
 	}
-	t.talk.spoilt = t.talk.spoilt || s.givenUp
+	t.talk.spoilt = t.talk.spoilt || s.givenUp || p.How == delivery.Lost
 	switch {
 	case over:
 	case p.How == delivery.Crashed:
@@ -105,15 +106,26 @@ func (j *judge) talkEnded(s *sessionFacts, over bool, p delivery.Ended) {
 func freshCauses() []string {
 	return []string{
 		"rework is set to fresh", "the last one did not come to an end", "the conversation is # % full", "the plan was amended",
-		twice,
+		twice, elsewhere, lostRunner,
 	}
 }
 
 // twice is how those end that say what went wrong in the same way.
 const twice = "twice in a row"
 
+// elsewhere and lostRunner begin those that name a machine.
+const (
+	elsewhere  = "its conversation is on"
+	lostRunner = "its runner"
+)
+
 // freshCause is one of them: without the number in it.
 func freshCause(words string) string {
+	for _, begins := range []string{elsewhere, lostRunner} {
+		if strings.HasPrefix(words, begins) {
+			return begins
+		}
+	}
 	if strings.HasSuffix(words, twice) {
 		return twice
 	}

@@ -90,10 +90,10 @@ type sessionFacts struct {
 	round             int
 	commit            string
 	over, waiting     bool
-	tokens            int64 // that it is known to have used
-	cost              float64
+	used              delivery.Usage // that is known
 	asks              int
 	agent, resumes    string // the session whose conversation it goes on with
+	runner            string // that it is on
 	givenUp           bool
 }
 

@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +106,7 @@ func (w *world) underWay(is func(*errand) bool) (all []*errand) {
 
 // waits reports whether there is something to do for an errand.
 func (w *world) waits(e *errand) bool {
-	if e.begun {
+	if e.begun || w.fleet.away[e.Runner] {
 		return false
 	}
 	switch e.Do {
@@ -154,8 +153,8 @@ func (w *world) do(e *errand) error {
 	case delivery.DoEnd:
 		w.doEnd(e)
 	case delivery.DoGate:
-		b := w.branches[e.Task.ID]
-		r := delivery.GateRan{Command: e.ID, Commit: cmp.Or(e.Task.Given, b.commit), Passed: b.good, Checks: []work.Check{{Name: "test", Passed: b.good}}}
+		b := w.checked(e)
+		r := delivery.GateRan{Command: e.ID, Runner: e.Runner, Commit: b.commit, Passed: b.good, Checks: []work.Check{{Name: "test", Passed: b.good}}}
 		if r.Files = new(1); b.same {
 			r.Files = new(0)
 		}
@@ -354,7 +353,7 @@ func (w *world) advance(e *errand, stays bool) error {
 
 // finishOutside has an errand hand in a result, or hands in something that was seen.
 func (w *world) finishOutside() (bool, error) {
-	all := w.underWay(func(e *errand) bool { return len(e.todo) > 0 })
+	all := w.underWay(func(e *errand) bool { return len(e.todo) > 0 && !w.fleet.away[e.Runner] })
 	n := len(all) + len(w.loose)
 	if n == 0 {
 		return false, nil
@@ -470,7 +469,7 @@ func (w *world) Look(string, string, string, string, string) <-chan struct{} {
 func (w *world) Evidence(string, string, int64) ([]byte, error) { return nil, fs.ErrNotExist }
 
 // Distrust finds nothing wrong.
-func (w *world) Distrust(string) (string, error) { return "", nil }
+func (w *world) Distrust(string, string) (string, error) { return "", nil }
 
 // AcceptFollowed is of no interest.
 func (w *world) AcceptFollowed() error { return nil }

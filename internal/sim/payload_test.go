@@ -25,7 +25,7 @@ var payloads = map[string]func([]byte) (any, error){
 	delivery.TaskCancelled: as[delivery.OnTask], delivery.TaskRetried: as[delivery.OnTask], delivery.CheckoutTouched: as[delivery.OnTask],
 	delivery.ConversationLost: as[delivery.OnTask],
 	delivery.ModelSignalled:   as[delivery.Signalled], delivery.ToolCalled: as[delivery.Called], delivery.ToolReturned: as[delivery.Returned],
-	delivery.MessageTold: as[delivery.Message], delivery.PullRequestOpened: as[delivery.PullRequest], delivery.PermissionDenied: as[delivery.Denial],
+	delivery.WorkPushed: as[delivery.WorkAt], delivery.MessageTold: as[delivery.Message], delivery.PullRequestOpened: as[delivery.PullRequest], delivery.PermissionDenied: as[delivery.Denial],
 	delivery.UsageReported: as[delivery.Spending], delivery.BudgetReached: as[delivery.Reached],
 	delivery.ProtectionLost: as[delivery.Exposure], delivery.LeftoversRemoved: as[delivery.Removed], delivery.PlanAmended: as[delivery.Amended],
 

@@ -24,7 +24,9 @@ type process struct {
 	over     bool // it says nothing more but what is in its outbox
 	killed   bool // it left no word of its end
 	manner   manner
-	stubborn bool // it does not stop when it is told to
+	runner   string // that it is on
+	settles  bool   // what it leaves at home is committed
+	stubborn bool   // it does not stop when it is told to
 	used     delivery.Usage
 	talk     *delivery.Conversation // that its program can go on with
 }
@@ -50,7 +52,7 @@ func (p *process) end(how delivery.How, usage delivery.Usage) {
 func (w *world) start(s *delivery.Session) *process {
 	p := w.processes[s.ID]
 	if p == nil {
-		p = &process{id: s.ID, subject: w.subject, role: s.Role, task: s.Task, request: s.Request, asks: []delivery.Ask{""}, manner: w.mannerOf(s.Role), stubborn: w.chance(5)}
+		p = &process{id: s.ID, subject: w.subject, role: s.Role, task: s.Task, request: s.Request, asks: []delivery.Ask{""}, manner: w.mannerOf(s.Role), runner: s.Runner, settles: w.fleet.machines != nil && w.chance(70), stubborn: w.chance(5)}
 		if t := w.run.Task(s.Task); t != nil {
 			p.subject = t.Item.Subject
 		}
@@ -81,7 +83,7 @@ func (w *world) act() bool {
 	from := w.rand.IntN(len(w.order))
 	for i := range w.order {
 		p := w.processes[w.order[(from+i)%len(w.order)]]
-		if !p.over && !p.killed && len(p.asks) > 0 {
+		if !p.over && !p.killed && len(p.asks) > 0 && !w.unheard(p) {
 			w.turnOf(p)
 			return true
 		}
@@ -106,13 +108,16 @@ func (w *world) deliver() (bool, error) {
 		_, err := w.hand(&w.strays[i])
 		return true, err
 	}
+	if len(w.fleet.mail) > 0 && w.chance(40) {
+		return w.post()
+	}
 	if len(w.order) == 0 {
 		return false, nil
 	}
 	from := w.rand.IntN(len(w.order))
 	for i := range w.order {
 		p := w.processes[w.order[(from+i)%len(w.order)]]
-		if len(p.outbox) == 0 {
+		if len(p.outbox) == 0 || w.unheard(p) {
 			continue
 		}
 		return true, w.deliverFrom(p)
@@ -122,7 +127,7 @@ func (w *world) deliver() (bool, error) {
 
 func (w *world) deliverFrom(p *process) error {
 	i := 0
-	if !w.calm && len(p.outbox) > 1 && w.chance(20) {
+	if _, first := p.outbox[0].in.(delivery.Pushed); !first && !w.calm && len(p.outbox) > 1 && w.chance(20) {
 		w.reached.add("world", "message overtaken")
 		i = 1 + w.rand.IntN(len(p.outbox)-1)
 		if w.fault.times == 0 && w.chance(50) { // if it is the end, its item is not given back for a while
@@ -130,6 +135,7 @@ func (w *world) deliverFrom(p *process) error {
 		}
 	}
 	m := &p.outbox[i]
+	w.commitHome(p, m)
 	if !w.calm && w.chance(8) {
 		w.reached.add("world", "message lost")
 		return nil
@@ -141,7 +147,7 @@ func (w *world) deliverFrom(p *process) error {
 		w.reached.add("world", "acknowledgement lost")
 		return nil
 	}
-	if !w.calm && w.chance(10) {
+	if _, push := m.in.(delivery.Pushed); !push && !w.calm && w.chance(10) { // a runner's own words come in their order
 		w.strays = append(w.strays, *m)
 	}
 	p.outbox = slices.Delete(p.outbox, i, i+1)

@@ -19,7 +19,7 @@ func (w *world) settle() error {
 		case w.run.Finished != nil:
 			return w.wait()
 		case moved:
-		case w.silent && w.run.WaitsForPerson(now()):
+		case w.silent && w.run.WaitsForPerson(w.moment()):
 			w.reached.add("world", "waits for a person")
 			return nil
 		default:
@@ -30,7 +30,7 @@ func (w *world) settle() error {
 }
 
 func (w *world) settleOne() (moved bool, err error) {
-	if w.run.WaitsForPerson(now()) {
+	if w.run.WaitsForPerson(w.moment()) {
 		if w.silent {
 			return false, nil
 		}
@@ -48,6 +48,12 @@ func (w *world) settleOne() (moved bool, err error) {
 	}
 	for range w.order {
 		moved = w.act() || moved
+	}
+	for len(w.fleet.mail) > 0 {
+		moved = true
+		if _, err := w.post(); err != nil {
+			return true, err
+		}
 	}
 	for range 4 {
 		done, err := w.deliver()
@@ -87,7 +93,7 @@ func (w *world) standstill() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "paused %v, remediation %+v, budget used %+v", w.run.Paused, w.run.Remediation, w.run.Used)
 	for _, t := range w.run.Tasks {
-		fmt.Fprintf(&b, "\n  %s %s: %q, need %v, question %q", t.ID, t.Item.Phase, w.run.Why(t, now()), t.Need, t.Question)
+		fmt.Fprintf(&b, "\n  %s %s: %q, need %v, question %q", t.ID, t.Item.Phase, w.run.Why(t, w.moment()), t.Need, t.Question)
 	}
 	for _, s := range w.run.Sessions {
 		fmt.Fprintf(&b, "\n  session %s %s task %q waiting %q over %q prompt %v", s.ID, s.Role, s.Task, s.Waiting, s.Over, s.Prompt)

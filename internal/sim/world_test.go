@@ -62,6 +62,7 @@ type world struct {
 	spoke       int // words of the operator, or of a client
 	versions    int // of the plan, that were handed in after the first
 	left        leftovers
+	fleet       fleet
 
 	// What does not.
 	loose []delivery.Input // things that were seen, and not handed in yet
@@ -154,7 +155,7 @@ func (w *world) begin() error {
 
 func (w *world) commit() string {
 	w.commits++
-	return fmt.Sprintf("%07x", 0xa00000+w.commits)
+	return fmt.Sprintf("%07x%033d", 0xa00000+w.commits, 0)
 }
 
 // settings makes the settings of the run.
@@ -203,6 +204,7 @@ func (w *world) settings() {
 		c.Merge.Approve = config.Person
 	}
 	w.drawAudit(&c)
+	w.drawFleet(&c)
 	w.config = c
 }
 
@@ -228,6 +230,9 @@ func (w *world) play() error {
 		w.fault = fault{}
 	}
 	w.tell("     %s", map[bool]string{true: "the person says nothing any more", false: "calm"}[w.silent])
+	if err := w.gather(); err != nil {
+		return err
+	}
 	if err := w.settle(); err != nil {
 		return err
 	}
@@ -247,6 +252,9 @@ func (w *world) play() error {
 
 // step is one step of chaos.
 func (w *world) step() error {
+	if w.fleet.machines != nil && (w.chance(8) || w.talkOn() != nil && w.chance(60)) {
+		return w.rove()
+	}
 	switch n := w.rand.IntN(150); {
 	case n < 44:
 		return w.carryOut()
@@ -319,7 +327,7 @@ func (w *world) rest() error {
 		return nil
 	}
 	pausing := at.Before(w.faultAt.Add(leaveAlone)) && !w.faultAt.IsZero()
-	if d, due := w.run.Next(at); !due {
+	if d, due := w.run.Next(w.moment()); !due {
 		if err := w.judge.rest(at); err != nil {
 			return err
 		}
@@ -330,12 +338,14 @@ func (w *world) rest() error {
 		return breaks("the run is not protected any more, and nobody says so")
 	}
 	due := map[string]bool{}
-	for _, c := range w.run.Commands() {
+	for _, c := range w.run.Commands(w.moment()) {
 		due[c.ID] = true
 		failed := w.failed[c.ID]
 		switch {
 		case c.Do == delivery.DoAddTask && !pausing:
 			return breaks("task %d is not added", c.N)
+		case w.errands[c.ID] != nil && w.errands[c.ID].Runner != c.Runner && !pausing:
+			return breaks("%s is carried out on %q, and should be on %q", c.ID, w.errands[c.ID].Runner, c.Runner)
 		case c.Do == delivery.DoAddTask, pausing, w.errands[c.ID] != nil, w.done[c.ID], !failed.IsZero() && at.Before(failed.Add(leaveAlone)):
 		default:
 			return breaks("%s is due, and was not given", c.ID)

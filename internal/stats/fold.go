@@ -93,6 +93,16 @@ func taking[P any](take func(*Fold, ledger.Event, P, func(Fact))) func(*Fold, le
 	}
 }
 
+// ofTask makes a taker of an event that says nothing unless it is about a task of a run: of work that stands alone it is not read.
+func ofTask(take func(*Fold, ledger.Event, func(Fact)) error) func(*Fold, ledger.Event, func(Fact)) error {
+	return func(f *Fold, e ledger.Event, see func(Fact)) error {
+		if f.tasks[e.Subject] == nil {
+			return nil
+		}
+		return take(f, e, see)
+	}
+}
+
 // signalled makes a taker of an event that a turn with a signal of this kind led to.
 func signalled(kind agentsig.Kind, use Use) func(*Fold, ledger.Event, func(Fact)) error {
 	return taking(func(f *Fold, e ledger.Event, _ struct{}, see func(Fact)) {
@@ -187,8 +197,8 @@ var takers = map[string]func(*Fold, ledger.Event, func(Fact)) error{
 			f.tasks[e.Subject] = &task{run: p.Run}
 		}
 	}),
-	work.LeaseGranted:          taking((*Fold).leased),
-	work.ReviewStarted:         taking((*Fold).leased),
+	work.LeaseGranted:          ofTask(taking((*Fold).leased)),
+	work.ReviewStarted:         ofTask(taking((*Fold).leased)),
 	work.AgentSessionCompleted: taking((*Fold).completed),
 	work.LateResultRecorded: taking(func(f *Fold, e ledger.Event, p work.Said, see func(Fact)) {
 		f.turned(e, Late, see)
@@ -216,8 +226,8 @@ var takers = map[string]func(*Fold, ledger.Event, func(Fact)) error{
 
 // leased notes who works on a task.
 func (f *Fold) leased(e ledger.Event, p work.Granted, _ func(Fact)) {
-	if t := f.tasks[e.Subject]; t != nil && p.Agent != work.PersonAgent {
-		f.granted(e, t.run, p.Role, p.Agent)
+	if p.Agent != work.PersonAgent {
+		f.granted(e, f.tasks[e.Subject].run, p.Role, p.Agent)
 	}
 }
 
@@ -227,8 +237,15 @@ func (f *Fold) granted(e ledger.Event, run string, role agentsig.Role, agent str
 	}
 }
 
+// completion is what counts of a [work.Result].
+type completion struct {
+	Signal         agentsig.Kind  `json:"signal"`
+	PhaseCompleted agentsig.Phase `json:"phase_completed"`
+	NextPhase      agentsig.Phase `json:"next_phase"`
+}
+
 // completed takes the word that ends a session's work on a task: its claim, or its verdict on another's.
-func (f *Fold) completed(e ledger.Event, p work.Result, see func(Fact)) {
+func (f *Fold) completed(e ledger.Event, p completion, see func(Fact)) {
 	f.turned(e, Signalled, see)
 	see(Signal{p.Signal, Accepted})
 	t := f.tasks[e.Subject]

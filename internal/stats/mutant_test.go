@@ -12,7 +12,7 @@ func TestMutants(t *testing.T) {
 	mutant.All(t, mutant.By("TestTable|TestCostWords|TestRework|TestTurns|TestBounded|TestAnyOrder|TestHostileCost", []mutant.Mutant{
 		{Name: "what was refused counts twice", File: fold, Old: "\t\t\ts.refused = nil\n\t\t\tfor _, m", New: "\t\t\tfor _, m"},
 		{Name: "near misses are repeated with the next request", File: fold, Old: "\ts.refused = nil\n\ttook :=", New: "\ttook :="},
-		{Name: "a person's work is an agent's", File: fold, Old: "t != nil && p.Agent != work.PersonAgent", New: "t != nil"},
+		{Name: "a person's work is an agent's", File: fold, Old: "if p.Agent != work.PersonAgent {", New: "{"},
 		{Name: "what a person set is the last agent's claim", File: fold, Old: "work.WorkOverridden: taking((*Fold).unclaimed),", New: ""},
 		{Name: "what the gate refuses is not sent back", File: fold, Old: "\t\t\tsee(Rework{t.claimed.By})\n\t\t}\n\t}),", New: "\t\t}\n\t}),"},
 		{Name: "an auditor sends nothing back", File: fold, Old: "case agentsig.PhaseReview, agentsig.PhaseReadyForMerge:", New: "case agentsig.PhaseReview:"},

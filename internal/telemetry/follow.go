@@ -1,10 +1,9 @@
 package telemetry
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -12,44 +11,27 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
-	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/stats"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-// Follower counts what a box records.
-type Follower struct {
-	metrics *Metrics
-	box     *box.Box
-	fold    stats.Fold
-	from    uint64 // the first event that is counted
-}
-
-// Follow takes over how the runs of a box are, so it is called before anything is recorded, and once. [Follower.Run] counts.
-func (m *Metrics) Follow(b *box.Box) *Follower {
-	f := &Follower{metrics: m, box: b, from: b.UpTo() + 1}
+// Follow counts what a box records from now on, and takes over how its runs are. It is called once, and before the box is asked for
+// anything.
+func (m *Metrics) Follow(b *box.Box) {
+	var mu sync.Mutex
+	var fold stats.Fold
+	mu.Lock() // what is recorded meanwhile comes after how the runs are
+	defer mu.Unlock()
+	b.WhenRecorded(func(e ledger.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		_ = fold.Next(e, m.see) // the box has read the payload too, and takes none that can't be read
+	})
 	l := b.Ledger()
 	for _, run := range l.LiveRuns() {
-		l.WithRun(run, func(r *delivery.Run) { f.fold.Resume(r) })
+		l.WithRun(run, func(r *delivery.Run) { fold.Resume(r) })
 	}
 	m.registry.MustRegister(gauges{b})
-	return f
-}
-
-// Run counts until ctx ends or the box stops, and returns why.
-func (f *Follower) Run(ctx context.Context) error {
-	return f.box.Watch(ctx, f.from, func(records []engine.Record) error {
-		for _, r := range records {
-			e, err := ledger.Decode(r.Data)
-			if err == nil {
-				err = f.fold.Next(e, f.metrics.see)
-			}
-			if err != nil {
-				return fmt.Errorf("event %d: %w", r.Seq, err)
-			}
-		}
-		return nil
-	})
 }
 
 // gauges are counted when somebody asks.
@@ -57,6 +39,7 @@ type gauges struct{ box *box.Box }
 
 var (
 	runsDesc      = prometheus.NewDesc("signalbox_runs", "Runs of plans, by what they do.", []string{"state"}, nil)
+	waitingDesc   = prometheus.NewDesc("signalbox_tasks_waiting", "Tasks of runs that go on and wait for something, by what they wait for.", []string{"reason"}, nil)
 	tasksDesc     = prometheus.NewDesc("signalbox_tasks", "Tasks of runs that go on, and work that stands alone until it is COMPLETED, by phase.", []string{"phase"}, nil)
 	questionsDesc = prometheus.NewDesc("signalbox_questions_open", "What waits for a person, by cause.", []string{"cause"}, nil)
 	claimsDesc    = prometheus.NewDesc("signalbox_claims_waiting", "Claims that wait for work.", nil, nil)
@@ -65,7 +48,7 @@ var (
 
 // Describe implements [prometheus.Collector].
 func (g gauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runsDesc, tasksDesc, questionsDesc, claimsDesc, eventsDesc} {
+	for _, d := range []*prometheus.Desc{runsDesc, tasksDesc, waitingDesc, questionsDesc, claimsDesc, eventsDesc} {
 		to <- d
 	}
 }
@@ -82,11 +65,41 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 	for _, p := range agentsig.Phases() {
 		gauge(tasksDesc, figures.Tasks[p], string(p))
 	}
+	for _, w := range delivery.Waits() {
+		switch w {
+		case delivery.WaitCompleted, delivery.WaitCancelled, delivery.WaitSession: // it waits for nothing
+		default:
+			gauge(waitingDesc, figures.Waiting[w], string(w))
+		}
+	}
 	for cause, n := range bounded(figures.Questions) {
 		gauge(questionsDesc, n, cause)
 	}
 	gauge(claimsDesc, figures.Claims)
 	to <- prometheus.MustNewConstMetric(eventsDesc, prometheus.CounterValue, float64(figures.Events))
+}
+
+// Runners has the runners of a box counted when somebody asks. It is called once at most.
+func (m *Metrics) Runners(all func() []api.Runner) { m.registry.MustRegister(runners(all)) }
+
+// runners are counted by state. Their names are no label: a series would go on for each that there ever was, and `signalbox runner list`
+// has them.
+type runners func() []api.Runner
+
+var runnersDesc = prometheus.NewDesc("signalbox_runners", "Runners on other machines that have joined, by state.", []string{"state"}, nil)
+
+// Describe implements [prometheus.Collector].
+func (r runners) Describe(to chan<- *prometheus.Desc) { to <- runnersDesc }
+
+// Collect implements [prometheus.Collector].
+func (r runners) Collect(to chan<- prometheus.Metric) {
+	n := map[string]int{}
+	for _, one := range r() {
+		n[one.State]++
+	}
+	for _, state := range []string{api.RunnerPresent, api.RunnerDraining, api.RunnerLost} {
+		to <- prometheus.MustNewConstMetric(runnersDesc, prometheus.GaugeValue, float64(n[state]), state)
+	}
 }
 
 // bounded adds up what can't be a label's value, or is one too many.

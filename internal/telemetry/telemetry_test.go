@@ -28,16 +28,15 @@ var names = []string{
 	"signalbox_agent_turn_duration_seconds{role,agent,outcome}", "signalbox_archive_sync_duration_seconds", "signalbox_build_info{goversion,version}",
 	"signalbox_claims_waiting", "signalbox_cost_usd_total{agent}", "signalbox_gate_check_duration_seconds{check,result}",
 	"signalbox_ledger_append_duration_seconds", "signalbox_ledger_events_total", "signalbox_merges_total{result}", "signalbox_near_misses_total{reason,agent}",
-	"signalbox_provider_paused_seconds_total", "signalbox_question_wait_seconds", "signalbox_questions_open{cause}", "signalbox_runs{state}",
-	"signalbox_signals_total{kind,outcome}", "signalbox_tasks{phase}", "signalbox_tokens_total{agent,type}",
+	"signalbox_provider_paused_seconds_total", "signalbox_question_wait_seconds", "signalbox_questions_open{cause}", "signalbox_runners{state}", "signalbox_runs{state}",
+	"signalbox_signals_total{kind,outcome}", "signalbox_tasks{phase}", "signalbox_tasks_waiting{reason}", "signalbox_tokens_total{agent,type}",
 }
 
 // watched is a box whose metrics count.
 type watched struct {
 	*testing.T
 	*telemetry.Metrics
-	box  *box.Box
-	done chan error
+	box *box.Box
 }
 
 func watch(t *testing.T) *watched {
@@ -47,16 +46,20 @@ func watch(t *testing.T) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &watched{t, m, b, make(chan error, 1)}
-	f := m.Follow(b)
-	go func() { w.done <- f.Run(t.Context()) }()
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
-		<-w.done
 	})
-	return w
+	return follow(t, m, b)
+}
+
+func follow(t *testing.T, m *telemetry.Metrics, b *box.Box) *watched {
+	m.Follow(b)
+	m.Runners(func() []api.Runner {
+		return []api.Runner{{Name: "R1", State: api.RunnerPresent}, {Name: "R2", State: api.RunnerPresent}, {State: api.RunnerLost}, {State: api.RunnerInvited}}
+	})
+	return &watched{t, m, b}
 }
 
 // written is what is told now, less histograms' buckets.
@@ -75,25 +78,16 @@ func (w *watched) written() map[string]string {
 	return all
 }
 
-// until waits until every series has its value. Families are read one after the other while events are counted, so what is
-// told once may have the count of a later event and not that of an earlier one.
-func (w *watched) until(wants map[string]string) map[string]string {
+// tells holds what is told now against what is wanted of some series: what was recorded is counted by then.
+func (w *watched) tells(wants map[string]string) map[string]string {
 	w.Helper()
-	for late := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		all := w.written()
-		var missing []string
-		for series, want := range wants {
-			if all[series] != want {
-				missing = append(missing, fmt.Sprintf("%s is %q, want %q", series, all[series], want))
-			}
-		}
-		if len(missing) == 0 {
-			return all
-		}
-		if time.Now().After(late) {
-			w.Fatal(strings.Join(missing, "\n"))
+	all := w.written()
+	for series, want := range wants {
+		if all[series] != want {
+			w.Errorf("%s is %q, want %q", series, all[series], want)
 		}
 	}
+	return all
 }
 
 // record records events on a run, with an item for its task.
@@ -127,7 +121,7 @@ func TestMetrics(t *testing.T) {
 	w := watch(t)
 	w.record(run, aRun...)
 	w.Checked(gate.Result{Name: "unit tests", Passed: true, Took: 2 * time.Second})
-	all := w.until(map[string]string{
+	all := w.tells(map[string]string{
 		`signalbox_signals_total{kind="unknown",outcome="unread"}`:                                             "1",
 		`signalbox_questions_open{cause="remediation_rounds"}`:                                                 "1",
 		`signalbox_runs{state="finished"}`:                                                                     "0",
@@ -138,6 +132,10 @@ func TestMetrics(t *testing.T) {
 		`signalbox_gate_check_duration_seconds_sum{check="unit`:                                                `tests",result="passed"} 2`,
 		`signalbox_claims_waiting`:                                                                             "0",
 		`signalbox_tasks{phase="DRAFT"}`:                                                                       "0",
+		`signalbox_runners{state="present"}`:                                                                   "2",
+		`signalbox_runners{state="lost"}`:                                                                      "1",
+		`signalbox_runners{state="draining"}`:                                                                  "0",
+		`signalbox_runners{state="invited"}`:                                                                   "",
 		`signalbox_build_info{goversion="` + runtime.Version() + `",version="v1"}`:                             "1",
 		`signalbox_question_wait_seconds_count`:                                                                "0",
 	})
@@ -153,7 +151,7 @@ func TestMetrics(t *testing.T) {
 	w.record(run, event(delivery.QuestionAnswered, "", `{"id":"R1-Q1","text":"go on"}`),
 		event(delivery.SessionEnded, run+"-1.1", `{"how":"done","usage":{"input_tokens":7,"output_tokens":3,"cost_usd":0.5}}`),
 		event(delivery.RepairMerged, "", `{"commit":"c"}`))
-	w.until(map[string]string{
+	w.tells(map[string]string{
 		`signalbox_merges_total{result="merged"}`:                  "1",
 		`signalbox_question_wait_seconds_count`:                    "1",
 		`signalbox_tokens_total{agent="cl\"aude\n",type="input"}`:  "7",
@@ -166,6 +164,27 @@ func TestMetrics(t *testing.T) {
 	}
 	if got := w.lint(); !slices.Equal(got, promised()) {
 		t.Errorf("the metrics (-want +got):\n%s", cmp.Diff(promised(), got))
+	}
+}
+
+// Every reason for which a task can wait is told, and none for which it does not.
+func TestWaiting(t *testing.T) {
+	w := watch(t)
+	w.record(run, event(delivery.RunStarted, "", `{"id":"R1","title":"A plan","tasks":2,"settings":{"roles":{"developer":{"agent":"a"}},"limits":{"unknown":3,"agents":2},"budget":{}}}`))
+	added := func(task string, after ...string) {
+		add := work.Add{ID: "R1." + task, Title: "x", Phase: agentsig.PhaseDraft, Actor: work.OperatorActor, Run: run, Task: task, BlockedBy: after}
+		if err := w.box.Ledger().AddItem(add); err != nil {
+			t.Fatal(err)
+		}
+	}
+	added("T-1")
+	added("T-2", "T-1")
+	all := w.tells(map[string]string{`signalbox_tasks_waiting{reason="blocker"}`: "1", `signalbox_tasks_waiting{reason="merge"}`: "0"})
+	for _, reason := range delivery.Waits() {
+		_, told := all[`signalbox_tasks_waiting{reason="`+string(reason)+`"}`]
+		if over := slices.Contains([]delivery.Wait{delivery.WaitCompleted, delivery.WaitCancelled, delivery.WaitSession}, reason); told == over {
+			t.Errorf("%s is told: %v", reason, told)
+		}
 	}
 }
 
@@ -242,7 +261,7 @@ func TestBounded(t *testing.T) {
 			event(delivery.SignalRefused, session, fmt.Sprintf(`{"kind":"kind%d"}`, i)),
 			event(delivery.SessionEnded, session, fmt.Sprintf(`{"how":"how%d","usage":{"input_tokens":1,"cost_usd":1}}`, i)))
 	}
-	all := w.until(map[string]string{
+	all := w.tells(map[string]string{
 		`signalbox_cost_usd_total{agent="other"}`:                 "150",
 		`signalbox_signals_total{kind="other",outcome="refused"}`: "200",
 	})
@@ -260,23 +279,19 @@ func TestRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &watched{t, m, b, make(chan error, 1)}
-		f := m.Follow(b)
-		go func() { w.done <- f.Run(t.Context()) }()
-		return w
+		return follow(t, m, b)
 	}
 	first := open(telemetry.New("v1"))
 	first.record(run, aRun...)
 	first.record(run, event(delivery.UsageReported, run+"-1.1", `{"report":1,"usage":{"input_tokens":5}}`))
-	first.until(map[string]string{`signalbox_tokens_total{agent="cl\"aude\n",type="input"}`: "5"})
+	first.tells(map[string]string{`signalbox_tokens_total{agent="cl\"aude\n",type="input"}`: "5"})
 	if err := first.box.Close(); err != nil {
 		t.Fatal(err)
 	}
-	<-first.done
 	second := open(telemetry.New("v1"))
 	second.record(run, event(delivery.QuestionAnswered, "", `{"id":"R1-Q1","text":"go on"}`),
 		event(delivery.SessionEnded, run+"-1.1", `{"how":"done","usage":{"input_tokens":7}}`))
-	second.until(map[string]string{
+	second.tells(map[string]string{
 		`signalbox_tokens_total{agent="cl\"aude\n",type="input"}`:  "2",
 		`signalbox_cost_usd_total{agent="cl\"aude\n"}`:             "",
 		`signalbox_ledger_events_total`:                            "9",
@@ -286,7 +301,6 @@ func TestRestart(t *testing.T) {
 	if err := second.box.Close(); err != nil {
 		t.Fatal(err)
 	}
-	<-second.done
 }
 
 // Work by hand is counted where no agent has to be known.
@@ -295,6 +309,6 @@ func TestByHand(t *testing.T) {
 	if _, err := w.box.Add(t.Context(), work.OperatorActor, api.AddWork{Title: "x", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 		t.Fatal(err)
 	}
-	w.until(map[string]string{`signalbox_tasks{phase="IMPLEMENTATION"}`: "1"})
+	w.tells(map[string]string{`signalbox_tasks{phase="IMPLEMENTATION"}`: "1"})
 	w.lint()
 }

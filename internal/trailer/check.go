@@ -88,6 +88,7 @@ type Recorded struct {
 	Size    int64         // how many events it, or the proof's checkpoint, has
 	Audit   *ledger.Event // the audit, or the review of a repair, that the merge was allowed for; nil if there was none
 	Waived  *Waived       // that there was no audit
+	Checks  *Checks       // that it has passed on a runner; nil if there are none, or they were not looked at
 	Merged  int64         // the sequence of the event that names the commit as what the merge became; 0 if there is none
 	Covered bool          // the event that allowed the merge is under this checkpoint too
 }
@@ -110,6 +111,9 @@ func (p Proven) Against(f *ledger.Files) (Recorded, error) {
 		if err := p.unaudited(f.Prove, r.Waived); err != nil {
 			return r, err
 		}
+	}
+	if r.Checks, err = p.checks(f); err != nil {
+		return r, err
 	}
 	at := int64(-1) // of the first event that says what the merge became
 	err = f.Entries(p.Trailers.Event, func(index int64, stored []byte) bool {

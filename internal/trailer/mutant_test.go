@@ -8,7 +8,7 @@ import (
 
 // Each step from the commit to the key, left out, is noticed.
 func TestMutants(t *testing.T) {
-	mutant.All(t, mutant.By("^Test(Check|Faults|OtherEvents|Against|Repair|With|ParseCommit|Unaudited|UnauditedForged)$", []mutant.Mutant{
+	mutant.All(t, mutant.By("^Test(Check|Faults|OtherEvents|Against|Repair|With|ParseCommit|Unaudited|UnauditedForged|Checks|ChecksForged)$", []mutant.Mutant{
 		{Name: "the second parent is not looked at", File: "check.go", Old: "case c.Parents[1] != a.Commit:", New: "case false:"},
 		{Name: "the first parent is not looked at", File: "check.go", Old: "case c.Parents[0] != a.Onto:", New: "case false:"},
 		{Name: "the tree is not looked at", File: "check.go", Old: "case c.Tree != a.Tree:", New: "case false:"},
@@ -45,6 +45,13 @@ func TestMutants(t *testing.T) {
 		{Name: "a review that failed is let pass", File: "check.go", Old: "passed = said.Passed && ", New: "passed = "},
 		{Name: "a review of another repair is let pass", File: "check.go", Old: "passed = said.Passed && said.Commit == p.Allowed.Commit", New: "passed = said.Passed"},
 		{Name: "two histories of a size are let pass", File: "check.go", Old: "c.Root != p.Checkpoint.Root", New: "false"},
+		{Name: "a runner's result need not be signed", File: "checks.go", Old: "err = g.Signed.Check(", New: "_ = g.Signed.Check("},
+		{Name: "another runner's key signs", File: "checks.go", Old: " || p.Name != g.Runner", New: ""},
+		{Name: "any event has a runner's key", File: "checks.go", Old: " || e.Type != access.RunnerJoined", New: ""},
+		{Name: "a runner signs before it has joined", File: "checks.go", Old: "joined > at", New: "false"},
+		{Name: "checks on another commit count", File: "checks.go", Old: " && g.Commit == p.Allowed.Commit", New: ""},
+		{Name: "checks of long ago are not found", File: "checks.go", Old: "end -= lookBack {", New: "end = 0 {"},
+		{Name: "checks that failed count", File: "checks.go", Old: "e.Type == work.GatePassed && json", New: "json"},
 		{Name: "an object is not held against its name", File: "commit.go", Old: "if sum == \"\" || sum != name {", New: "if sum == name && false {"},
 	}))
 }

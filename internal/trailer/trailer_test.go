@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -82,11 +83,16 @@ func (b *book) prove(seq int64) ledger.Proof {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	var bundle []byte
-	for _, stored := range b.stored {
-		bundle = ledger.AppendEntry(bundle, stored)
+	b.files = fstest.MapFS{ledger.CheckpointPath: {Data: signed}}
+	n := int64(0)
+	for some := range slices.Chunk(b.stored, ledger.TileWidth) {
+		var bundle []byte
+		for _, stored := range some {
+			bundle = ledger.AppendEntry(bundle, stored)
+		}
+		b.files[ledger.EntriesPath(n, len(some))] = &fstest.MapFile{Data: bundle}
+		n++
 	}
-	b.files = fstest.MapFS{ledger.CheckpointPath: {Data: signed}, ledger.EntriesPath(0, len(b.stored)): {Data: bundle}}
 	if err := b.tree.Tiles(0, c.Size, func(path string, data []byte) error {
 		b.files[path] = &fstest.MapFile{Data: data}
 		return nil

@@ -17,6 +17,7 @@ type Options struct {
 	Width  int // columns
 	Height int // lines; 0 for as many as it takes
 	Color  bool
+	Whole  bool      // nothing is cut: the width is what lines have at least, as where nobody sees how wide they are
 	Now    time.Time // times of day are shown in its location
 }
 
@@ -36,7 +37,7 @@ func Frame(r api.Run, o Options) []string {
 	}
 	var drawn []string
 	for _, l := range v.lines() {
-		drawn = append(drawn, l.draw(v.Width, v.Color))
+		drawn = append(drawn, l.draw(v.room(), v.Color))
 	}
 	return drawn[:min(len(drawn), v.Height)]
 }
@@ -76,6 +77,14 @@ func newView(r api.Run, o Options, figure int, chosen string) *view {
 		v.statusWidth = 29
 	}
 	return v
+}
+
+// room is how wide a line may be.
+func (v *view) room() int {
+	if v.Whole {
+		return math.MaxInt32
+	}
+	return v.Width
 }
 
 // gutter is how wide the mark of the chosen task is.
@@ -147,10 +156,10 @@ func (v *view) head() []line {
 		right = append(right, span{plain, "  " + took})
 	}
 	if v.Width < wideWidth {
-		return []line{justify(left, right, v.Width), v.facts(min(v.Width/4, 20), v.Width)}
+		return []line{v.justify(left, right), v.facts(min(v.Width/4, 20), v.room())}
 	}
 	right = append(append(right, span{plain, "   "}), v.facts(20, v.Width/2)...)
-	return []line{justify(left, right, v.Width)}
+	return []line{v.justify(left, right)}
 }
 
 // facts are the figures of a run, as many as there is room for.
@@ -370,8 +379,8 @@ func (v *view) row(w row) []line {
 		l = line{{bold, "› "}}
 	}
 	l = append(l, w.kind.mark(), span{plain, " "})
-	l = append(append(l, cell(style, w.id, v.idWidth)...), span{plain, "  "})
-	l = append(append(l, cell(style, w.title, v.titleWidth)...), span{plain, "  "})
+	l = append(append(l, v.cell(style, w.id, v.idWidth)...), span{plain, "  "})
+	l = append(append(l, v.cell(style, w.title, v.titleWidth)...), span{plain, "  "})
 	status, note := w.status, w.note
 	if v.Width >= mediumWidth {
 		status = strings.TrimSpace(w.status + " " + w.agent)
@@ -381,7 +390,7 @@ func (v *view) row(w row) []line {
 	if w.kind == asking {
 		style = important
 	}
-	l = append(l, cell(style, status, v.statusWidth)...)
+	l = append(l, v.cell(style, status, v.statusWidth)...)
 	if v.Width >= mediumWidth {
 		l = append(l, span{plain, "  " + strings.Repeat(" ", max(v.figureWidth-len(w.figure), 0))}, span{style, w.figure})
 	}

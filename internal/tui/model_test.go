@@ -24,12 +24,12 @@ func busy() api.Run {
 	r := states()
 	r.Tasks, r.Notices = nil, nil
 	for i := range 30 {
-		t := api.Task{ID: fmt.Sprintf("T-%d", i+1), Work: fmt.Sprintf("R1.T-%d", i+1), Title: fmt.Sprintf("Part %d", i+1), Phase: agentsig.PhaseImplementation, Why: "blocker", Waits: fmt.Sprintf("for T-%d", i)}
+		t := api.Task{ID: fmt.Sprintf("T-%d", i+1), Work: fmt.Sprintf("R1.T-%d", i+1), Title: fmt.Sprintf("Part %d", i+1), Phase: agentsig.PhaseImplementation, Why: "blocker", Waits: api.Waiting{Text: fmt.Sprintf("for T-%d", i)}}
 		r.Tasks = append(r.Tasks, t)
 	}
 	r.Tasks[0].Why, r.Tasks[0].Agent = "session", &api.Agent{Role: agentsig.RoleDeveloper, Name: "claude", StartedAt: ago(time.Minute), Says: "Reading gateway/limits.go"}
 	r.Tasks[1].Why, r.Tasks[1].Phase, r.Tasks[1].Since = "question", agentsig.PhaseBlocked, ago(3*time.Minute)
-	r.Tasks[2].Why, r.Tasks[2].Phase, r.Tasks[2].Since, r.Tasks[2].Waits = "person", agentsig.PhaseReadyForReview, ago(time.Minute), "for your review"
+	r.Tasks[2].Why, r.Tasks[2].Phase, r.Tasks[2].Since, r.Tasks[2].Waits.Text = "person", agentsig.PhaseReadyForReview, ago(time.Minute), "for your review"
 	r.Tasks[3].Title = nasty
 	r.Tasks[4].Title = strings.Repeat("日本語", 40)
 	r.Questions = []api.Question{
@@ -288,7 +288,7 @@ func TestKeysOnCompleted(t *testing.T) {
 // A task that a person has taken names the command that hands it in.
 func TestTakenNamesGive(t *testing.T) {
 	r := busy()
-	r.Tasks[2].Waits = "for you to give it"
+	r.Tasks[2].Waits.Text = "for you to give it"
 	r.Questions[2].Kind = string(delivery.PartGive)
 	for _, width := range []int{80, 160} {
 		if text := strings.Join(tui.NewModel(false).See(r).Screen(tui.Options{Width: width, Height: 40, Now: now}), "\n"); !strings.Contains(text, "signalbox give R1.T-3") {

@@ -41,8 +41,8 @@ func starting() api.Run {
 		ID: "R1", Title: "Rate limits for the public API", State: api.RunRunning, AtOnce: 5, Checks: 3, Unprotected: []string{"agents and checks run without a sandbox and could forge verdicts"}, StartedAt: ago(2 * time.Second),
 		Branch: "signalbox/r1", Base: "main",
 		Tasks: []api.Task{
-			{ID: "T-1", Title: "Settings for limits", Phase: agentsig.PhaseImplementation, Why: "baseline", Waits: "for the first checks"},
-			{ID: "T-2", Title: "Token bucket in the gateway", Phase: agentsig.PhaseImplementation, Why: "blocker", Waits: "for T-1", BlockedBy: []string{"T-1"}},
+			{ID: "T-1", Title: "Settings for limits", Phase: agentsig.PhaseImplementation, Why: "baseline", Waits: api.Waiting{Text: "for the first checks"}},
+			{ID: "T-2", Title: "Token bucket in the gateway", Phase: agentsig.PhaseImplementation, Why: "blocker", Waits: api.Waiting{Text: "for T-1"}, BlockedBy: []string{"T-1"}},
 		},
 		Notices: []api.Notice{{Sequence: 1, At: ago(2 * time.Second), Text: "the run is started"}},
 	}
@@ -69,16 +69,16 @@ func states() api.Run {
 				ID: "T-3", Title: "Headers that tell clients how much is left of their limit", Phase: agentsig.PhaseReview, Why: "session",
 				Agent: &api.Agent{Role: agentsig.RoleCritic, Name: "codex", StartedAt: ago(50 * time.Second), Asked: "progress"},
 			},
-			{ID: "T-4", Title: "Which clients are exempt", Phase: agentsig.PhaseBlocked, Why: "question", Waits: "for R1-Q1", Since: ago(3 * time.Minute)},
-			{ID: "T-5", Title: "Metrics", Phase: agentsig.PhaseCIPending, Why: "gate", Waits: "for the gate", Since: ago(31 * time.Second)},
-			{ID: "T-6", Title: "Audit log", Phase: agentsig.PhaseReadyForMerge, Why: "merge", Waits: "for the merge", Since: ago(2 * time.Second)},
+			{ID: "T-4", Title: "Which clients are exempt", Phase: agentsig.PhaseBlocked, Why: "question", Waits: api.Waiting{Text: "for R1-Q1"}, Since: ago(3 * time.Minute)},
+			{ID: "T-5", Title: "Metrics", Phase: agentsig.PhaseCIPending, Why: "gate", Waits: api.Waiting{Text: "for the gate"}, Since: ago(31 * time.Second)},
+			{ID: "T-6", Title: "Audit log", Phase: agentsig.PhaseReadyForMerge, Why: "merge", Waits: api.Waiting{Text: "for the merge"}, Since: ago(2 * time.Second)},
 			{
 				ID: "T-7", Title: "Load test", Phase: agentsig.PhaseImplementation, Why: "session",
 				Agent: &api.Agent{Role: agentsig.RoleDeveloper, Name: "gemini", StartedAt: ago(8 * time.Minute), Waiting: "R1-E1", Away: true},
 			},
 			{ID: "T-8", Title: "Guide for operators", Phase: agentsig.PhaseImplementation},
-			{ID: "T-9", Title: "Limits in the admin pages", Phase: agentsig.PhaseReadyForReview, Why: "agents", Waits: "for a free agent"},
-			{ID: "T-10", Title: "Examples", Phase: agentsig.PhaseImplementation, Why: "blocker", Waits: "for T-2, T-3", BlockedBy: []string{"T-2", "T-3"}},
+			{ID: "T-9", Title: "Limits in the admin pages", Phase: agentsig.PhaseReadyForReview, Why: "agents", Waits: api.Waiting{Text: "for a free agent"}},
+			{ID: "T-10", Title: "Examples", Phase: agentsig.PhaseImplementation, Why: "blocker", Waits: api.Waiting{Text: "for T-2, T-3"}, BlockedBy: []string{"T-2", "T-3"}},
 			{ID: "T-11", Title: "Old limiter removed", Phase: agentsig.PhaseImplementation, Why: "cancelled"},
 			{ID: "T-12", Title: "Its settings removed", Phase: agentsig.PhaseImplementation, Why: "cancelled", BlockedBy: []string{"T-11"}},
 		},
@@ -99,7 +99,7 @@ func states() api.Run {
 func questions() api.Run {
 	r := states()
 	r.State, r.Agents = api.RunWaiting, 0
-	r.Tasks = []api.Task{r.Tasks[0], r.Tasks[3], {ID: "T-13", Title: "Database", Phase: agentsig.PhaseBlocked, Why: "question", Waits: "for R1-Q2", Since: ago(time.Minute)}}
+	r.Tasks = []api.Task{r.Tasks[0], r.Tasks[3], {ID: "T-13", Title: "Database", Phase: agentsig.PhaseBlocked, Why: "question", Waits: api.Waiting{Text: "for R1-Q2"}, Since: ago(time.Minute)}}
 	r.Questions = append(r.Questions, api.Question{
 		ID: "R1-Q2", Run: "R1", Task: "T-13", Cause: delivery.CauseRemediation, AskedAt: ago(time.Minute),
 		Text:    "The environment is still broken after 10 rounds of repair. Try again, declare it healthy, or halt?",
@@ -154,11 +154,11 @@ func large(n int) api.Run {
 		case i%40 == 3:
 			t.Why, t.Agent = "session", &api.Agent{Role: agentsig.RoleDeveloper, Name: "claude", StartedAt: ago(time.Minute), Says: "Reading the code"}
 		case i%40 == 4:
-			t.Why, t.Waits = "agents", "for a free agent"
+			t.Why, t.Waits.Text = "agents", "for a free agent"
 		case i%100 == 90:
 			t.Phase, t.Why, t.Since = agentsig.PhaseCIPending, "gate", ago(time.Second)
 		default:
-			t.Why, t.Waits = "blocker", fmt.Sprintf("for P%d-T%d", i/50+1, i)
+			t.Why, t.Waits.Text = "blocker", fmt.Sprintf("for P%d-T%d", i/50+1, i)
 		}
 		r.Tasks = append(r.Tasks, t)
 	}
@@ -167,7 +167,7 @@ func large(n int) api.Run {
 
 func trouble() api.Run {
 	r := starting()
-	r.Tasks[0].Why, r.Tasks[0].Waits = "environment", "for the environment"
+	r.Tasks[0].Why, r.Tasks[0].Waits.Text = "environment", "for the environment"
 	r.Trouble, r.Round = "check \"unit\" fails at the start: connection refused", 2
 	r.Agents = 2
 	r.Others = []api.Agent{
@@ -198,7 +198,7 @@ func hostile() api.Run {
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		t.Title = []string{nasty, "日本語のとても長いタイトルです、どこで切れるでしょうか、見てみましょう", long, "\u0301\u0302combining first"}[i%4]
-		t.Waits, t.NoChange = nasty, nasty
+		t.Waits.Text, t.NoChange = nasty, nasty
 		if t.Agent != nil {
 			t.Agent.Says, t.Agent.Name = nasty+long, nasty
 		}
@@ -234,7 +234,7 @@ func random(g *rand.Rand) api.Run {
 	}
 	for range g.IntN(1 << g.IntN(6)) {
 		t := api.Task{
-			ID: text(), Title: text(), Phase: agentsig.Phases()[g.IntN(8)], Why: whys[g.IntN(len(whys))], Waits: text(),
+			ID: text(), Title: text(), Phase: agentsig.Phases()[g.IntN(8)], Why: whys[g.IntN(len(whys))], Waits: api.Waiting{Text: text()},
 			BlockedBy: []string{text()}, Since: when(), Rework: g.IntN(3), Usage: usage(), NoChange: text(),
 		}
 		if g.IntN(3) == 0 {

@@ -160,7 +160,7 @@ func (v *view) outcome(ended int) line {
 		facts += " in " + took
 	}
 	left := line{{bold, v.ID}, {plain, "  "}, {bold, v.Title}}
-	return justify(left, line{state(v.Run), {plain, facts}}, v.Width)
+	return v.justify(left, line{state(v.Run), {plain, facts}})
 }
 
 // result says what became of a task.

@@ -52,6 +52,7 @@ var kinds = map[delivery.Wait]kind{
 	delivery.WaitAgents:      ready,
 	delivery.WaitRole:        ready,
 	delivery.WaitBudget:      waiting,
+	delivery.WaitRunner:      waiting,
 }
 
 func kindOf(r api.Run, t api.Task) kind {
@@ -170,6 +171,10 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 		w.figure = elapsed(t.Since, now)
 	case waiting:
 		w.status = waits(t, "for "+strings.Join(t.BlockedBy, ", "))
+		if t.Waits.Reason == delivery.WaitRunner {
+			w.status, w.figure = strings.TrimSpace("waits "+minutes(t.Waits.Since, now)), ""
+			w.note = line{{yellow, t.Waits.Text}} // which is read to its end: it has a line of its own where that is needed
+		}
 	}
 	if t.Rework > 0 && w.kind != done && w.kind != cancelled {
 		w.note = join(line{{yellow, fmt.Sprintf("sent back %d×", t.Rework)}}, w.note)
@@ -177,10 +182,18 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 	return w
 }
 
+// minutes is how long something waits, if that is a minute or more.
+func minutes(from, to time.Time) string {
+	if d := to.Sub(from); !from.IsZero() && d >= time.Minute {
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+	return ""
+}
+
 // waits says what a task waits for, and what for it will be taken up again.
 func waits(t api.Task, what string) string {
-	if t.Waits != "" {
-		what = t.Waits
+	if t.Waits.Text != "" {
+		what = t.Waits.Text
 	}
 	next := ""
 	switch t.Phase {
@@ -207,6 +220,9 @@ func waits(t api.Task, what string) string {
 // noteOf says what is special about an agent, and then its own last line.
 func noteOf(a api.Agent, now time.Time) line {
 	var l line
+	if a.Runner != "" {
+		l = line{{dim, "on " + a.Runner}}
+	}
 	switch {
 	case a.Away && a.Says == "" && now.Sub(a.StartedAt) < startTime:
 		l = join(l, line{{dim, "starting"}})

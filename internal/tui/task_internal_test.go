@@ -52,11 +52,11 @@ func TestKnowsWhatTasksWaitFor(t *testing.T) {
 		says string
 	}{
 		{api.Run{}, api.Task{}, ready, "ready"},
-		{api.Run{}, api.Task{Why: delivery.WaitNobody, Waits: "for somebody in the role critic"}, waiting, "waits for somebody in the role critic"},
-		{api.Run{}, api.Task{Why: "of a newer box", Waits: "for the moon"}, waiting, "waits for the moon"},
-		{api.Run{}, api.Task{Why: delivery.WaitEnvironment, Waits: "for the environment"}, waiting, "waits for the environment"},
-		{trouble, api.Task{Why: delivery.WaitEnvironment, Waits: "for the environment"}, troubled, "waits for the environment"},
-		{api.Run{}, api.Task{Why: delivery.WaitBlocked, Phase: agentsig.PhaseBlocked, Waits: "blocked"}, troubled, "blocked"},
+		{api.Run{}, api.Task{Why: delivery.WaitNobody, Waits: api.Waiting{Text: "for somebody in the role critic"}}, waiting, "waits for somebody in the role critic"},
+		{api.Run{}, api.Task{Why: "of a newer box", Waits: api.Waiting{Text: "for the moon"}}, waiting, "waits for the moon"},
+		{api.Run{}, api.Task{Why: delivery.WaitEnvironment, Waits: api.Waiting{Text: "for the environment"}}, waiting, "waits for the environment"},
+		{trouble, api.Task{Why: delivery.WaitEnvironment, Waits: api.Waiting{Text: "for the environment"}}, troubled, "waits for the environment"},
+		{api.Run{}, api.Task{Why: delivery.WaitBlocked, Phase: agentsig.PhaseBlocked, Waits: api.Waiting{Text: "blocked"}}, troubled, "blocked"},
 		{api.Run{}, api.Task{Why: delivery.WaitBlocker, Agent: &api.Agent{Role: agentsig.RoleCritic}}, working, "critic"},
 		{finished, api.Task{Why: delivery.WaitGate}, cancelled, "left"},
 		{finished, api.Task{Why: delivery.WaitCompleted, Phase: agentsig.PhaseCompleted}, done, "done"},

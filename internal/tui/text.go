@@ -77,8 +77,11 @@ func paint(style, text string, color bool) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// cell returns text in exactly width columns.
-func cell(style, text string, width int) line {
+// cell returns text in exactly width columns; in more if nothing is cut.
+func (v *view) cell(style, text string, width int) line {
+	if v.Whole {
+		width = max(width, columns(text))
+	}
 	if width <= 0 {
 		return nil
 	}
@@ -86,9 +89,12 @@ func cell(style, text string, width int) line {
 	return line{{style, text}, {plain, strings.Repeat(" ", width-columns(text))}}
 }
 
-// justify puts right at the right end of a line, and cuts left if it has to.
-func justify(left, right line, width int) line {
-	room := width - right.width() - 2
+// justify puts right at the right end of a line, and cuts left if it has to; if nothing is cut, the line is longer.
+func (v *view) justify(left, right line) line {
+	room := v.Width - right.width() - 2
+	if v.Whole {
+		room = max(room, left.width())
+	}
 	if room <= 0 {
 		return append(left, right...)
 	}

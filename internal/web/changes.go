@@ -49,15 +49,15 @@ func (p *Page) changesOf(ctx context.Context, name string, w evidence.Work, r ap
 }
 
 // take makes who looks the developer of a task, and says where its work is.
-func (p *Page) take(w http.ResponseWriter, a asked, run, work, text string) {
+func (p *Page) take(w http.ResponseWriter, a asked, work, text string) {
 	taken, err := a.client.Take(a.Context(), work)
 	if err != nil {
-		p.showRun(w, a, run, statusOf(err), refused{err.Error(), work, text})
+		p.showTask(w, a, work, statusOf(err), refuses(work, err.Error(), text))
 		return
 	}
-	p.show(w, a.Request, http.StatusOK, "plain.html", plain{Title: work + " is yours", Back: true, Text: []string{
+	p.show(w, a.Request, http.StatusOK, "plain.html", plain{Title: work + " is yours", Work: work, Back: true, Text: []string{
 		"Its work is on the box's machine, in " + taken.Worktree,
 		"An agent that worked on it is told to end. When nobody works on it any more, change it there.",
-		"Hand it in with `signalbox give " + work + "`, or give it back to agents with --back.",
+		"Hand it in with `signalbox give " + work + "`. Its page has *Give back*, for agents to go on with it.",
 	}})
 }

@@ -88,7 +88,9 @@ func TestRefusedIsLive(t *testing.T) {
 		{"answer", "./", "?part=inbox", []string{"question", "R1-Q9", "text", "x"}},
 		{"review", "./", "?part=inbox", []string{"work", "R1.T-1", "verdict", "maybe"}},
 		{"steer", "run?id=R1", "run?id=R1&part=run", []string{"run", "R1", "do", "delete"}},
-		{"task", "run?id=R1", "run?id=R1&part=notices", []string{"work", "R1.T-1", "do", "delete"}},
+		{"task", "task?id=R1.T-1", "task?id=R1.T-1&part=task", []string{"work", "R1.T-1", "do", "delete"}},
+		{"answer", "task?id=R1.T-1", "task?id=R1.T-1&part=task", []string{"question", "R1-Q9", "text", "x", "at", "R1.T-1"}},
+		{"review", "task?id=R1.T-1", "task?id=R1.T-1&part=task", []string{"work", "R1.T-1", "verdict", "maybe", "at", "R1.T-1"}},
 	} {
 		status, text := p.look(page, "POST", c.path, access.Operate, c.form...)
 		if !strings.Contains(text, ` data-here="`+c.here+`">`) {

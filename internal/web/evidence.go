@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -17,9 +18,9 @@ import (
 type TaskBox interface {
 	// Prove holds a card against the ledger's files, and its merge against the repository.
 	Prove(ctx context.Context, c evidence.Card) (evidence.Proof, error)
-	// Transcript returns the end of what the agent of a session said, at least so many bytes of it if there are so many; Checks what the
-	// checks printed on its work. The error is an [fs.ErrNotExist] if there is none.
-	Transcript(session string, most int64) (Printed, error)
+	// Transcript returns a stretch of what the agent of a session said; Checks the end of what the checks printed on its work, at least so many
+	// bytes of it if there are so many. The error is an [fs.ErrNotExist] if there is none.
+	Transcript(session string, s Stretch) (Printed, error)
 	Checks(session string, most int64) (Printed, error)
 	// Changes writes what a task's work is now, in git's format.
 	Changes(ctx context.Context, w evidence.Work, r api.Run, to io.Writer) (Changed, error)
@@ -49,6 +50,15 @@ type foundView struct {
 	evidence.Finding
 	Says    string
 	Printed []shade // by the checks
+}
+
+// Claimant says who claims something: in which role, if that is known.
+func (c cardView) Claimant(s work.Statement) string {
+	i := slices.IndexFunc(c.Attempts, func(a evidence.Attempt) bool { return a.Session == s.Session && s.Session != "" && a.Role != "" })
+	if i < 0 {
+		return s.By
+	}
+	return fmt.Sprintf("the %s (%s)", c.Attempts[i].Role, c.Attempts[i].By())
 }
 
 // LastGate is what the gate said last; nil if it has not.

@@ -65,7 +65,7 @@ func TestHostileStrings(t *testing.T) {
 	world := func(text, file string) func(path string) string {
 		diff := fmt.Sprintf("diff --git a/%[1]s b/%[1]s\nnew file mode 100755\n--- /dev/null\n+++ b/%[1]s\n@@ -0,0 +1,2 @@ %[2]s\n+%[2]s\n+%[2]s\n", file, strings.ReplaceAll(text, "\n", " "))
 		p, page := play(text, diff)
-		p.run = aRun(text)
+		p.run, p.runners = aRun(text), someRunners(text)
 		p.sight.Role = "critic"
 		return func(path string) string {
 			status, text := p.look(page, "GET", path, access.Answer)

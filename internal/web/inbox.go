@@ -3,13 +3,17 @@ package web
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // inboxView is what waits for a person, oldest first.
@@ -30,18 +34,64 @@ type waiting struct {
 	api.Question
 	Review  *reviewView // of what is to be reviewed
 	Answers bool        // who looks at it may answer
+	Title   string      // of the task; empty if it is not known
+	Means   []choice    // the answers that mean something
+	Typed   string      // an answer that was typed already
+	At      string      // the view that it stands in, to come back to; empty in the inbox
 }
+
+// About is the address of the task that it is about; empty if it has no page.
+func (w waiting) About() string {
+	if w.Run == "" || w.Task == "" {
+		return ""
+	}
+	return taskAddress(w.Run + "." + w.Task)
+}
+
+// Name is what it is called: a question has an id, and a part is called by its task.
+func (w waiting) Name() string {
+	if w.Asks() {
+		return w.ID
+	}
+	return w.Work
+}
+
+// waitingOf makes of a question what a view shows of it.
+func (p *Page) waitingOf(a asked, q api.Question, at string) waiting {
+	w := waiting{Question: q, Answers: a.may(access.ToAnswer), Means: choicesOf(q), At: at}
+	if about := w.About(); about != "" {
+		if item, err := a.client.Work(a.Context(), q.Run+"."+q.Task); err == nil {
+			w.Title = item.Title
+		}
+	}
+	return w
+}
+
+// taskAddress is where a task's view is.
+func taskAddress(work string) string { return "task?id=" + url.QueryEscape(work) }
 
 // reviewView is what a person decides a review by.
 type reviewView struct {
 	api.Sight
+	Run     string
 	Title   string
+	Since   time.Time // it waits; zero if that is not known
 	Handoff api.Handoff
-	Gate    string // what the gate said last of it
+	Dev     string     // who claims that it is done
+	Open    []openView // what was found before, and no other commit has answered
+	Gate    *evidence.Gate
 	Diff    shownDiff
 	Problem string // why there is no more
 	Typed   string // comments that were typed already
 	Answers bool
+	At      string // the view that it stands in, to come back to; empty in the inbox
+}
+
+// openView is what was found before and is open.
+type openView struct {
+	work.Statement
+	Who  string
+	Same bool // it is of the commit that is to be reviewed now
 }
 
 // OfMerge reports whether it is the merge that is reviewed.
@@ -54,12 +104,25 @@ type refused struct {
 	problem string
 	about   string // the question or the task
 	typed   string
+	review  bool // it was a review
+}
+
+// refuses says which form was refused, by what it is about, and why.
+func refuses(about, problem, typed string) refused {
+	if about != "" && !strings.Contains(problem, about) {
+		problem = about + ": " + problem
+	}
+	return refused{problem: problem, about: about, typed: typed}
 }
 
 func (p *Page) showInbox(w http.ResponseWriter, a asked, status int, why refused) {
 	v := inboxView{frame: p.framed(a, "Inbox", "inbox", topicInbox)}
 	if a.Method == http.MethodPost {
 		v.Here = "./"
+	}
+	if a.URL.Query().Get("part") == "waits" && a.Method == http.MethodGet {
+		p.show(w, a.Request, status, "waits-part", v)
+		return
 	}
 	questions, err := a.client.Questions(a.Context())
 	if err != nil {
@@ -69,13 +132,15 @@ func (p *Page) showInbox(w http.ResponseWriter, a asked, status int, why refused
 	v.More = max(0, len(questions)-maxWaiting)
 	reviews, kept := 0, false
 	for _, q := range questions[:len(questions)-v.More] {
-		item := waiting{Question: q, Answers: v.Answers}
+		item := waiting{Question: q}
 		if q.Kind == string(delivery.PartReview) && reviews < maxShown {
 			reviews++
-			item.Review = p.evidence(a, q.Work)
+			item.Review = p.evidence(a, q, "")
 			if q.Work == why.about {
 				item.Review.Typed, kept = why.typed, true
 			}
+		} else if item = p.waitingOf(a, q, ""); q.Asks() && q.ID == why.about {
+			item.Typed, kept = why.typed, true
 		}
 		v.Waiting = append(v.Waiting, item)
 	}
@@ -91,8 +156,10 @@ func (p *Page) showInbox(w http.ResponseWriter, a asked, status int, why refused
 }
 
 // evidence finds what a person decides a review by. What can't be found is said, and nothing is decided without it.
-func (p *Page) evidence(a asked, name string) *reviewView {
-	e := &reviewView{Answers: a.may(access.ToAnswer)}
+func (p *Page) evidence(a asked, q api.Question, at string) *reviewView {
+	name := q.Work
+	run, _, _ := strings.Cut(name, ".")
+	e := &reviewView{Answers: a.may(access.ToAnswer), Run: run, Since: q.AskedAt, At: at}
 	e.Work = name
 	fail := func(err error) *reviewView {
 		e.Problem = err.Error()
@@ -107,15 +174,39 @@ func (p *Page) evidence(a asked, name string) *reviewView {
 		e.Work = name
 		return fail(err)
 	}
-	happened, err := p.pastOf(a.Context(), a.client, name, p.o.Box.UpTo())
-	if err != nil {
-		return fail(err)
+	card := p.card(a.Context(), a.client, item, api.Run{ID: run}, p.o.Box.UpTo(), never)
+	if card.Problem != "" {
+		return fail(errors.New(card.Problem))
 	}
-	e.Gate = happened.gateWords(item.Claim)
+	e.judge(card, a.who.Name)
 	if e.Diff, err = p.diffs.of(a.Context(), e.Sight, p.o.Box.Diff); err != nil {
 		return fail(err)
 	}
 	return e
+}
+
+// judge takes from a task's card what the gate said, and what was found and is open: the gate finds that nothing was changed, and that
+// answers nobody else.
+func (e *reviewView) judge(card cardView, name string) {
+	if g := card.LastGate(); g != nil && (e.Handoff.Claim == nil || g.Sequence > e.Handoff.Claim.Sequence) {
+		e.Gate = g
+	}
+	if c := e.Handoff.Claim; c != nil {
+		e.Dev = card.Claimant(*c)
+	}
+	for _, f := range card.Findings {
+		if f.AnsweredBy != "" || f.By == work.GateActor {
+			continue
+		}
+		who := f.By
+		if f.By == work.ClientPrefix+name {
+			who = "you"
+		}
+		e.Open = append(e.Open, openView{f.Statement, who, f.Commit != "" && f.Commit == e.Commit})
+	}
+	if last := e.Handoff.Findings; last != nil && !slices.ContainsFunc(e.Open, func(o openView) bool { return o.Sequence == last.Sequence }) {
+		e.Open = append(e.Open, openView{*last, last.By, false})
+	}
 }
 
 // answer answers the question that a form names.
@@ -128,7 +219,7 @@ func (p *Page) answer(w http.ResponseWriter, a asked) {
 		return
 	}
 	i := slices.IndexFunc(questions, func(q api.Question) bool { return q.ID == id })
-	refuse := func(status int, problem string) { p.showInbox(w, a, status, refused{problem, id, text}) }
+	refuse := func(status int, problem string) { p.refuse(w, a, status, refuses(id, problem, text)) }
 	switch {
 	case !a.may(access.ToAnswer):
 		refuse(http.StatusForbidden, scopeNeeded(access.Answer))
@@ -154,7 +245,28 @@ func (p *Page) answer(w http.ResponseWriter, a asked) {
 		refuse(statusOf(err), err.Error())
 		return
 	}
-	done(w, a.Request, "./", "answered", id)
+	if said == delivery.ChooseCancel && questions[i].Task != "" {
+		done(w, a.Request, a.back(), "gaveup", questions[i].Task)
+		return
+	}
+	done(w, a.Request, a.back(), "answered", id)
+}
+
+// back is where a form was sent from: the view of a task, or else the inbox.
+func (a asked) back() string {
+	if at := a.PostForm.Get("at"); at != "" {
+		return taskAddress(at)
+	}
+	return "./"
+}
+
+// refuse shows where a form was sent from once more, and why it was not carried out.
+func (p *Page) refuse(w http.ResponseWriter, a asked, status int, why refused) {
+	if at := a.PostForm.Get("at"); at != "" {
+		p.showTask(w, a, at, status, why)
+		return
+	}
+	p.showInbox(w, a, status, why)
 }
 
 // review accepts what a form names, or sends it back. It is about the commit that the form was made for, and about no other.
@@ -162,7 +274,11 @@ func (p *Page) review(w http.ResponseWriter, a asked) {
 	f := a.PostForm
 	name, typed := f.Get("work"), strings.TrimSpace(f.Get("comments"))
 	v := api.Verdict{Accept: f.Get("verdict") == "accept", Role: agentsig.Role(f.Get("role")), Commit: f.Get("commit"), Tree: f.Get("tree"), Base: f.Get("base")}
-	refuse := func(status int, problem string) { p.showInbox(w, a, status, refused{problem, name, typed}) }
+	refuse := func(status int, problem string) {
+		why := refuses(name, problem, typed)
+		why.review = true
+		p.refuse(w, a, status, why)
+	}
 	switch verdict := f.Get("verdict"); {
 	case !a.may(access.ToAnswer):
 		refuse(http.StatusForbidden, scopeNeeded(access.Answer))
@@ -177,7 +293,7 @@ func (p *Page) review(w http.ResponseWriter, a asked) {
 		refuse(http.StatusBadRequest, "say what has to be changed")
 		return
 	case v.Accept && f.Get("unseen") != "on":
-		if shown := p.evidence(a, name); shown.Problem == "" && shown.Commit == v.Commit && len(shown.Diff.Unseen) > 0 {
+		if shown := p.evidence(a, api.Question{Work: name}, ""); shown.Problem == "" && shown.Commit == v.Commit && len(shown.Diff.Unseen) > 0 {
 			refuse(http.StatusConflict, "a part of "+name+" is not shown here: look at it elsewhere, and say that you have")
 			return
 		}
@@ -190,10 +306,10 @@ func (p *Page) review(w http.ResponseWriter, a asked) {
 		return
 	}
 	if v.Accept {
-		done(w, a.Request, "./", "accepted", name)
+		done(w, a.Request, a.back(), "accepted", name)
 		return
 	}
-	done(w, a.Request, "./", "back", name)
+	done(w, a.Request, a.back(), "back", name)
 }
 
 // statusOf is how a refusal of the box's is answered.

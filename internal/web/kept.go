@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -10,7 +12,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
-	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // kept keeps what was made of the events of the tasks or runs that were looked at last, so that each event is read once and not each
@@ -61,62 +62,73 @@ func (k *kept[T]) drop(name string) {
 // maxHappened is how many of a task's events are shown, the last ones.
 const maxHappened = 200
 
-// past is what happened to a task: its last events in words, and what the gate said.
+// past is what happened to a task: its last events in words.
 type past struct {
-	upTo     uint64      // the last event that was taken
+	upTo     uint64      // up to which events were taken
 	happened []happening // the last ones, the earliest first
 	count    int         // all of them
-	gate     string
-	gated    uint64 // which event that was
 }
 
 // keptPast is a past that goes on.
 type keptPast struct {
 	mu sync.Mutex
 	past
+	about evidence.About // which events of the task's run are about the task
 }
 
 // happening is an event in words.
 type happening struct {
-	At   time.Time
-	By   string
-	Text string
+	Sequence uint64
+	At       time.Time
+	By       string
+	Text     string
 }
 
-// pastOf returns what has happened to a task up to an event.
-func (p *Page) pastOf(ctx context.Context, c *api.Client, name string, upTo uint64) (past, error) {
-	kept := p.tasks.pasts.of(name, maxTasks, func() *keptPast { return &keptPast{} })
+// pastOf returns what has happened to a task up to an event: by its own events, and by those of its run that are about it.
+func (p *Page) pastOf(ctx context.Context, c *api.Client, item api.Work, upTo uint64) (past, error) {
+	run, task, _ := strings.Cut(item.ID, ".")
+	kept := p.tasks.pasts.of(item.ID, maxTasks, func() *keptPast { return &keptPast{about: evidence.NewAbout(item.Subject, task)} })
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
-	_, id, _ := strings.Cut(name, ".")
-	err := evidence.Events(ctx, c, name, kept.upTo, upTo, func(e evidence.Happened) error {
-		kept.take(e, id)
-		return nil
-	})
+	var events []evidence.Happened
+	var err error
+	for _, name := range []string{item.ID, run} {
+		if upTo > kept.upTo && err == nil {
+			err = evidence.Events(ctx, c, name, kept.upTo, upTo, func(e evidence.Happened) error {
+				if name == item.ID || kept.concerns(e) {
+					events = append(events, e)
+				}
+				return nil
+			})
+		}
+	}
+	if err == nil {
+		slices.SortFunc(events, func(a, b evidence.Happened) int { return cmp.Compare(a.Sequence, b.Sequence) })
+		for _, e := range events {
+			kept.take(e)
+		}
+		kept.upTo = max(kept.upTo, upTo)
+	}
 	now := kept.past
 	now.happened = slices.Clone(now.happened)
 	return now, err
 }
 
-// take takes the next event of a task.
-func (p *past) take(e evidence.Happened, id string) {
-	p.upTo = e.Sequence
-	words := strings.TrimPrefix(strings.TrimPrefix(delivery.Words(e.Event, func(string) string { return "" }), ": "), id+": ")
-	if e.Type == work.GatePassed || e.Type == work.GateFailed {
-		p.gate, p.gated = words, e.Sequence
+// dull are events of runs that say nothing which is not told otherwise.
+var dull = []string{delivery.UsageReported, delivery.PromptDelivered, delivery.SignalNoted, delivery.ToolCalled, delivery.ToolReturned, delivery.ModelSignalled, delivery.WorkPushed}
+
+// concerns reports whether an event of the run is told of the task.
+func (k *keptPast) concerns(e evidence.Happened) bool {
+	if !k.about.Has(e.Event, evidence.ConcernsOf(e.Event)) || slices.Contains(dull, e.Type) {
+		return false
 	}
-	if words == "" {
-		return
-	}
-	p.count++
-	p.happened = append(p.happened, happening{e.Time, e.Actor, words})
-	p.happened = slices.Delete(p.happened, 0, max(0, len(p.happened)-maxHappened))
+	var p delivery.Ended
+	return e.Type != delivery.SessionEnded || json.Unmarshal(e.Payload, &p) != nil || p.How != delivery.Done // what it did is told
 }
 
-// gateWords say what the gate said last, if that was after the claim.
-func (p *past) gateWords(claim *work.Statement) string {
-	if p.gated == 0 || claim != nil && p.gated <= claim.Sequence {
-		return "the gate has not run"
-	}
-	return p.gate
+// take takes the next event.
+func (p *past) take(e evidence.Happened) {
+	p.count++
+	p.happened = append(p.happened, happening{e.Sequence, e.Time, e.Actor, delivery.Sentence(e.Event)})
+	p.happened = slices.Delete(p.happened, 0, max(0, len(p.happened)-maxHappened))
 }

@@ -35,7 +35,7 @@ type ledgerView struct {
 	Types   []string // that there are
 	Events  []ledgerRow
 	Signed  uint64 // events that the latest checkpoint covers
-	All     uint64
+	All     int
 	Earlier string // where it goes on; empty at the beginning
 	Newest  string // where it begins; empty there
 	Looked  uint64 // the earliest event that was looked at, if there may be more before it
@@ -91,7 +91,7 @@ func (p *Page) ledger(w http.ResponseWriter, a asked) {
 		p.fail(w, a.Request, statusOf(err), err)
 		return
 	}
-	v.Signed, v.All = status.Ledger.Signed, status.Ledger.Events
+	v.Signed, v.All = status.Ledger.Signed, int(status.Ledger.Events)
 	before := uint64(math.MaxInt64)
 	if text := q.Get("before"); text != "" {
 		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
@@ -143,7 +143,7 @@ func (v *ledgerView) look(a asked, before uint64) error {
 
 func rowOf(stored api.Event, e ledger.Event, signed uint64) ledgerRow {
 	row := ledgerRow{Sequence: stored.Sequence, When: e.Time, About: stored.Work, Type: e.Type, Actor: e.Actor, Signed: stored.Sequence <= signed}
-	row.Words = strings.TrimPrefix(eventWords(stored.Work, e), stored.Work+": ")
+	row.Words = besideActor(strings.TrimPrefix(eventWords(stored.Work, e), stored.Work+": "), e.Actor)
 	switch {
 	case slices.Contains(delivery.Types(), e.Type) && !slices.Contains(work.Types(), e.Type):
 		row.Href = "run?id=" + url.QueryEscape(stored.Work)
@@ -151,6 +151,15 @@ func rowOf(stored api.Event, e ledger.Event, signed uint64) ledgerRow {
 		row.Href = "task?id=" + url.QueryEscape(stored.Work)
 	}
 	return row
+}
+
+// besideActor are the words of an event where its actor is named beside them: they do not name the client again.
+func besideActor(words, actor string) string {
+	client, ok := strings.CutPrefix(actor, work.ClientPrefix)
+	if !ok {
+		return words
+	}
+	return strings.Replace(words, "client "+client+": ", "", 1)
 }
 
 // eventWords say what an event did.

@@ -29,9 +29,13 @@ const (
 
 // Topics of what concerns more than one run or task. All others are the names of runs and tasks.
 const (
-	topicInbox = "inbox"
-	topicRuns  = "runs"
+	topicInbox   = "inbox"
+	topicRuns    = "runs"
+	topicRunners = "runners" // which no event says of that they are there
 )
+
+// lookAtRunners is how often a browser that shows runners looks at them again.
+const lookAtRunners = 5 * time.Second
 
 // hub tells who has the stream open what has changed. It follows the box while somebody has, and is at rest otherwise.
 type hub struct {
@@ -286,10 +290,18 @@ func (p *Page) stream(w http.ResponseWriter, a asked) {
 		p.hub.hint(r, run) // it may have looked different since the page was made, and no event says so
 	}
 	defer end()
+	var runners <-chan time.Time
+	if slices.Contains(topics, topicRunners) {
+		again := time.NewTicker(lookAtRunners)
+		defer again.Stop()
+		runners = again.C
+	}
 	for {
 		wait := pause
 		select {
 		case <-r.more:
+		case <-runners:
+			p.hub.mark(r, topicRunners)
 		case <-different:
 			p.hub.mark(r, run)
 			wait = lookPause

@@ -23,10 +23,19 @@ const (
 	maxLinks   = 64
 )
 
+// How long the name of who uses the page may be, and how many browsers one name may be logged in with at once.
+const (
+	maxPerson   = 48
+	maxBrowsers = 99
+)
+
 // sessionPrefix begins the names of the clients that browsers are.
 const sessionPrefix = "page-"
 
 const cookie = "signalbox"
+
+// maxLogin is how long the form of somebody may be who is nobody yet, in bytes.
+const maxLogin = 4 << 10
 
 // links are those that were printed and not spent. They are in memory alone: a box that was started anew knows none.
 type links struct {
@@ -35,6 +44,8 @@ type links struct {
 }
 
 type link struct {
+	far     bool   // it leads beyond this machine
+	name    string // whose browser it logs in; empty if nobody has said it
 	scopes  []access.Scope
 	expires time.Time
 }
@@ -58,29 +69,39 @@ func (l *links) put(secret string, made link) {
 	l.all[sha256.Sum256([]byte(secret))] = made
 }
 
-// take spends a link.
-func (l *links) take(secret string, now time.Time) (link, bool) {
+// take spends a link. One that is handed in elsewhere than where it leads to has been seen by somebody else.
+func (l *links) take(secret string, far bool, now time.Time) (link, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	sum := sha256.Sum256([]byte(secret))
 	found, ok := l.all[sum]
 	delete(l.all, sum)
-	return found, ok && now.Before(found.expires)
+	return found, ok && found.far == far && now.Before(found.expires)
 }
 
-// Link makes a link that logs one browser in, once. The port is the one that the box is asked on.
+// Link makes a link that logs one browser in, once. It leads to the address that is named, which has a port, or else to this machine at the port
+// that the box is asked on.
 func (p *Page) Link(port string, q api.NewPage) (api.PageLink, error) {
 	scopes, err := scopesOf(q.Scope)
 	if err != nil {
 		return api.PageLink{}, err
 	}
+	if q.Name != "" && (len(q.Name) > maxPerson || access.CheckName(q.Name) != nil) {
+		return api.PageLink{}, errBadPerson
+	}
+	root, err := p.root(port, q.Address)
+	if err != nil {
+		return api.PageLink{}, err
+	}
 	secret, expires := rand.Text(), p.o.Now().UTC().Add(LinkTTL).Truncate(time.Second)
-	p.links.put(secret, link{scopes, expires})
-	return api.PageLink{URL: "http://" + p.o.Host + ":" + port + "/login?link=" + secret, Scope: q.Scope, ExpiresAt: expires}, nil
+	p.links.put(secret, link{q.Address != "", q.Name, scopes, expires})
+	return api.PageLink{URL: root + "login?link=" + secret, Scope: q.Scope, ExpiresAt: expires}, nil
 }
 
 // ErrBadScope refuses a link.
 var ErrBadScope = errors.New("the page's scope is read, answer or operate")
+
+var errBadPerson = fmt.Errorf("the name of who uses the page has 1 to %d of a-z, 0-9, '.', '_' and '-', and begins with a letter or digit", maxPerson)
 
 // scopesOf are the scopes of a session's token. Who steers work at the page judges it there too: it is one person.
 func scopesOf(s access.Scope) ([]access.Scope, error) {
@@ -102,37 +123,54 @@ func (p *Page) askLogin(w http.ResponseWriter, r *http.Request) {
 
 func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	httpserver.Refuse(w) // it is nobody's yet
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(w, r.Body, maxLogin)
 	if r.ParseForm() != nil {
 		p.fail(w, r, http.StatusBadRequest, errors.New("the form can't be read"))
 		return
 	}
 	secret := r.PostForm.Get("link")
-	found, ok := p.links.take(secret, p.o.Now())
+	found, ok := p.links.take(secret, isFar(r), p.o.Now())
 	if !ok {
+		p.o.Refused(r, errSpent)
 		p.show(w, r, http.StatusForbidden, "plain.html", plain{Title: "This link is spent", Text: []string{
 			fmt.Sprintf("A link logs one browser in, once, within %d minutes; and a box that was started anew knows none of before.", int(LinkTTL.Minutes())),
-			"Run `signalbox page` again, and open the link that it prints.",
+			"Run `" + command(r) + "` again, and open the link that it prints.",
 		}})
 		return
 	}
-	made, err := p.o.Box.CreateToken(api.NewToken{Name: newName(), Scopes: found.scopes, TTLMS: SessionTTL.Milliseconds()}, "")
+	made, err := p.begin(found)
 	if err != nil {
 		p.links.put(secret, found)
 		p.fail(w, r, http.StatusServiceUnavailable, err)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookie, Value: made.Secret, Path: "/", MaxAge: int(SessionTTL.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	setCookie(w, r, made.Secret, int(SessionTTL.Seconds()))
 	w.Header().Set("Location", "./")
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// newName is the name of a browser's session.
-func newName() string {
-	var bits [4]byte
-	_, _ = rand.Read(bits[:]) // it never fails
-	return sessionPrefix + hex.EncodeToString(bits[:])
+// begin begins a browser's session. A name that another browser is logged in with gets a number.
+func (p *Page) begin(l link) (made api.CreatedToken, err error) {
+	name := sessionPrefix + l.name
+	if l.name == "" {
+		var bits [4]byte
+		_, _ = rand.Read(bits[:]) // it never fails
+		name += hex.EncodeToString(bits[:])
+	}
+	for n := 1; n <= maxBrowsers; n++ {
+		unique := name
+		if n > 1 {
+			unique += fmt.Sprint("-", n)
+		}
+		made, err = p.o.Box.CreateToken(api.NewToken{Name: unique, Scopes: l.scopes, TTLMS: SessionTTL.Milliseconds()}, "")
+		if !errors.Is(err, access.ErrTaken) {
+			break
+		}
+	}
+	return made, err
 }
+
+var errSpent = errors.New("the link is none, or is spent")
 
 var errNotIn = errors.New("the browser is not logged in")
 
@@ -144,7 +182,7 @@ func (p *Page) session(r *http.Request) (access.Principal, string, error) {
 	default:
 		return access.Principal{}, "", errNotIn
 	}
-	sent := r.CookiesNamed(cookie)
+	sent := r.CookiesNamed(cookieOf(r))
 	if len(sent) != 1 {
 		return access.Principal{}, "", errNotIn
 	}
@@ -164,6 +202,6 @@ func (p *Page) logout(w http.ResponseWriter, a asked) {
 		p.fail(w, a.Request, http.StatusServiceUnavailable, err)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	p.show(w, a.Request, http.StatusOK, "plain.html", plain{Title: "You are logged out", Text: []string{"Run `signalbox page` to log in again."}})
+	setCookie(w, a.Request, "", -1)
+	p.show(w, a.Request, http.StatusOK, "plain.html", plain{Title: "You are logged out", Text: []string{"Run `" + command(a.Request) + "` to log in again."}})
 }

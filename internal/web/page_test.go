@@ -59,6 +59,38 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// What a browser does carries the name of who uses it; of several browsers of theirs each has a name.
+func TestName(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"Lea", "-lea", "le a", "läa", "page:x", strings.Repeat("x", 49)} {
+		if l, err := w.owner.Page(t.Context(), api.NewPage{Scope: access.Answer, Name: name}); err == nil || !strings.Contains(err.Error(), "1 to 48") {
+			t.Errorf("%q: %+v, %v", name, l, err)
+		}
+	}
+	long := strings.Repeat("x", 48)
+	for _, want := range []struct{ name, recorded string }{{"lea", "page-lea"}, {"lea", "page-lea-2"}, {long, "page-" + long}, {long, "page-" + long + "-2"}} {
+		id := w.asks("Which door?")
+		link, err := w.owner.Page(t.Context(), api.NewPage{Scope: access.Answer, Name: want.name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := url.Parse(link.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := w.browse()
+		if got := b.post("login", "link", at.Query().Get("link")); got.status != http.StatusOK || !strings.Contains(got.text, ">"+want.recorded+"</span>") {
+			t.Fatalf("a login as %s: %d\n%s", want.name, got.status, got.text)
+		}
+		if got := b.post("answer", "question", id, "text", "the left one"); got.status != http.StatusOK {
+			t.Fatalf("%d\n%s", got.status, got.text)
+		}
+		if got := b.get("ledger?type=QuestionAnswered&actor=client:" + want.recorded); len(listed(got.text)) != 1 || strings.Contains(got.text, "client "+want.recorded) {
+			t.Errorf("what %s has answered is recorded, and named once: %v\n%s", want.recorded, listed(got.text), got.text)
+		}
+	}
+}
+
 // Who logs out has no session any more, in the ledger too.
 func TestLogout(t *testing.T) {
 	w := newWorld(t)
@@ -213,6 +245,36 @@ func TestCookieStays(t *testing.T) {
 	}
 }
 
+// ours are the files of the page.
+var ours = map[string]bool{"page.css": true, "picture.css": true, "page.js": true, "idiomorph.js": true, "icon.svg": true}
+
+// A file of the page is sent once: a browser that has it is told that it is the same. Who is logged in keeps the connection for it.
+func TestFiles(t *testing.T) {
+	w := newWorld(t)
+	b, nobody := w.in(access.Read), w.browse()
+	for file := range ours {
+		first := b.get(file)
+		again := b.request("GET", file, nil)
+		again.Header.Set("If-None-Match", first.header.Get("ETag"))
+		if got := b.send(again); first.status != http.StatusOK || first.text == "" || got.status != http.StatusNotModified {
+			t.Errorf("%s: %d, and then %d, %q", file, first.status, got.status, got.header)
+		}
+		if got := nobody.get(file); got.status != http.StatusOK || got.text != first.text {
+			t.Errorf("%s for somebody who is not logged in: %d", file, got.status)
+		}
+		for who, closed := range map[*browser]bool{b: false, nobody: true} {
+			who.client.CloseIdleConnections()
+			resp, err := who.client.Do(who.request("GET", file, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _ = resp.Body.Close(); resp.Close != closed {
+				t.Errorf("%s, asked for by somebody whose connection is to be closed %t: %t", file, closed, resp.Close)
+			}
+		}
+	}
+}
+
 // What the page sends is for nobody else's eyes, loads nothing from elsewhere, and has neither scripts nor styles in it.
 func TestHeaders(t *testing.T) {
 	w := newWorld(t)
@@ -226,6 +288,9 @@ func TestHeaders(t *testing.T) {
 			"Cache-Control":           "no-store",
 			"Referrer-Policy":         "no-referrer",
 		} {
+			if name == "Cache-Control" && ours[path] {
+				want = "no-cache" // it is no secret, and is asked for again
+			}
 			if have := got.header.Get(name); have != want {
 				t.Errorf("%s: %s is %q", path, name, have)
 			}

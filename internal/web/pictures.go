@@ -31,11 +31,11 @@ func (p *Page) showPictures(w http.ResponseWriter, a asked, f frame, r api.Run, 
 	var err error
 	switch view {
 	case "plan":
-		v.Plan = runview.PlanOf(r, func(t api.Task) string { return "task?id=" + template.URLQueryEscaper(t.Work) })
+		v.Plan = runview.PlanOf(r, hrefOf)
 	case "time":
 		err = p.historyOf(a, r, func(h *history.Fold) { v.Time = runview.TimeOf(r, h, p.o.Now()) })
 	case "cost":
-		err = p.historyOf(a, r, func(h *history.Fold) { v.Costs = runview.CostOf(h) })
+		err = p.historyOf(a, r, func(h *history.Fold) { v.Costs = runview.CostOf(r, h, hrefOf) })
 	}
 	if err != nil {
 		p.fail(w, a.Request, statusOf(err), err)
@@ -47,6 +47,9 @@ func (p *Page) showPictures(w http.ResponseWriter, a asked, f frame, r api.Run, 
 	}
 	p.show(w, a.Request, http.StatusOK, name, v)
 }
+
+// hrefOf is where more of a task is.
+func hrefOf(t api.Task) string { return "task?id=" + template.URLQueryEscaper(t.Work) }
 
 // runHistory is what happened in a run up to an event.
 type runHistory struct {

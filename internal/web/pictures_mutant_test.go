@@ -13,6 +13,8 @@ func TestMutantsOfPictures(t *testing.T) {
 			Old: "			c.upTo = stored.Sequence\n", New: ""}},
 		{By: "TestStats", Mutant: mutant.Mutant{Name: "one request reads the whole ledger", File: "stats.go",
 			Old: "for range maxCounted / api.PageSize {", New: "for range 100 {"}},
+		{By: "TestStats", Mutant: mutant.Mutant{Name: "the most that was sent back looks like all", File: "stats.go",
+			Old: "picture.Share(rework, 1)", New: "picture.Measure(rework)"}},
 		{By: "TestHistoryIsHeld", Mutant: mutant.Mutant{Name: "a run's events are read again", File: "pictures.go",
 			Old: "one.upTo = stored.Sequence", New: "one.upTo = 0"}},
 		{By: "TestUnproven", Mutant: mutant.Mutant{Name: "a proof that does not hold is shown as one", File: "ledger.go",

@@ -53,8 +53,8 @@ func TestPictures(t *testing.T) {
 		want []string
 	}{
 		{"plan", []string{`aria-current="page">Plan`, "longest chain that is left, of 2 tasks: T-1 → T-2<", `<path class="critical" d="M`, `class="node busy critical"`, `class="node warn critical"`, `<td>needs you</td><td>T-1</td>`, `<th scope="row"><a href="task?id=R1.T-4"><code>T-4</code></a></th><td>a plan T-4</td><td>completed</td>`}},
-		{"time", []string{`aria-current="page">Timeline`, `<rect class="developer" x="11.11%"`, `<rect class="asks"`, `class="fail" r="5"`, `class="merge" r="5"`, "<td>developer: claude</td><td>ready_for_review</td>", "<td>question R1-Q1</td><td>goes on</td>", `<td class="num">30 min</td><td>T-1</td>`, `<td class="grave">failed by gate</td>`}},
-		{"cost", []string{`aria-current="page">Cost`, `developer: claude<tspan class="amount" dx="8">1.50 USD</tspan>`, `<th scope="row">developer</th><td>claude</td><td class="num">1</td><td class="num">1200</td><td class="num">34</td><td class="num">1.50</td>`}},
+		{"time", []string{`aria-current="page">Timeline`, `<rect class="developer" x="11.11%"`, `<rect class="asks"`, `class="fail" r="5"`, `class="merge" r="5"`, `<th scope="row">T-1</th><td>developer: claude</td><td>ready for review</td>`, "<td>question R1-Q1</td><td>goes on</td>", `<td class="num">30 min</td></tr>`, `<td class="grave">failed by gate</td>`}},
+		{"cost", []string{`aria-current="page">Cost`, `<h2>Cost by task</h2>`, `<th scope="row"><a href="task?id=R1.T-1"><code>T-1</code></a></th><td>a plan T-1</td><td class="num">1</td><td class="num">1200</td>`, `developer: claude<tspan class="amount" dx="8">1.50 USD</tspan>`, `<th scope="row">developer</th><td>claude</td><td class="num">1</td><td class="num">1200</td><td class="num">34</td><td class="num">1.50</td>`}},
 	} {
 		status, text := p.look(page, "GET", "run?id=R1&view="+c.view, access.Read)
 		for _, want := range c.want {
@@ -80,7 +80,7 @@ func TestHistoryIsHeld(t *testing.T) {
 	p.run = aRun("a plan ")
 	p.happens(t, `{"role":"developer","agent":"claude"}`, `{"id":"R1-Q1"}`)
 	for range 3 {
-		if status, text := p.look(page, "GET", "run?id=R1&view=cost", access.Read); status != http.StatusOK || strings.Count(text, "1.50 USD") != 2 {
+		if status, text := p.look(page, "GET", "run?id=R1&view=cost", access.Read); status != http.StatusOK || strings.Count(text, "1.50 USD") != 3 {
 			t.Fatalf("%d\n%s", status, text)
 		}
 	}

@@ -61,7 +61,11 @@ type played struct {
 	diff    string
 	verdict []api.Verdict
 	run     api.Run
-	words   []string // on runs and tasks
+	runners []api.Runner
+	would   api.Run        // that any plan would be
+	refuses string         // why none is delivered; empty if it is
+	open    []api.Question // that wait for an answer; if there are none, a review waits
+	words   []string       // on runs and tasks
 	events  []api.Event
 	asked   []string // for which events
 	endless bool     // there are always more events
@@ -112,6 +116,10 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply := func(v any) { _ = json.NewEncoder(w).Encode(v) }
 	switch r.Method + " " + r.URL.Path {
 	case "GET /v1/questions":
+		if p.open != nil {
+			reply(p.open)
+			return
+		}
 		reply([]api.Question{{ID: "R1.T-1/5", Kind: string(delivery.PartReview), Run: "R1", Task: "T-1", Work: p.sight.Work, Text: p.text}})
 	case "GET /v1/work/R1.T-1":
 		s := &work.Statement{Sequence: 3, By: p.text, Text: p.text, PRURL: p.text, LeftOut: p.text, Evidence: &work.Evidence{Ref: p.text, Problem: p.text}}
@@ -147,6 +155,21 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		p.verdict = append(p.verdict, v)
 		reply(api.Run{})
+	case "POST /v1/runs":
+		var q api.StartRun
+		err := json.NewDecoder(r.Body).Decode(&q)
+		switch {
+		case err != nil || p.refuses != "":
+			w.WriteHeader(http.StatusConflict)
+			reply(api.Problem{Code: api.CodeConflict, Message: p.refuses})
+		case q.DryRun:
+			reply(p.would)
+		default:
+			p.words = append(p.words, q.Plan)
+			reply(api.Run{ID: "R1"})
+		}
+	case "GET /v1/runners":
+		reply(p.runners)
 	case "GET /v1/runs":
 		reply([]api.Run{p.run})
 	case "GET /v1/runs/R1":
@@ -165,6 +188,12 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // look has the page answer a request of a browser with a scope.
 func (p *played) look(page *web.Page, method, path string, scope access.Scope, fields ...string) (int, string) {
+	w := p.send(page, method, path, scope, fields...)
+	return w.Code, w.Body.String()
+}
+
+// send is the same with the header.
+func (p *played) send(page *web.Page, method, path string, scope access.Scope, fields ...string) *httptest.ResponseRecorder {
 	form := url.Values{}
 	for i := 0; i < len(fields); i += 2 {
 		form.Add(fields[i], fields[i+1])
@@ -174,13 +203,13 @@ func (p *played) look(page *web.Page, method, path string, scope access.Scope, f
 	r.AddCookie(&http.Cookie{Name: "signalbox", Value: string(scope)})
 	w := httptest.NewRecorder()
 	page.ServeHTTP(w, r)
-	return w.Code, w.Body.String()
+	return w
 }
 
 func play(text, diff string) (*played, *web.Page) {
 	p := &played{text: text, diff: diff, sight: api.Sight{Work: "R1.T-1", Task: "T-1", Role: "critic", Commit: strings.Repeat("c", 40), Tree: "t", Base: "b"}}
 	settings := func() ([]config.Setting, error) { return []config.Setting{{Name: "agents." + text, Value: text}}, nil }
-	return p, web.New(web.Options{Host: "x.localhost", API: p, Box: p, Settings: settings, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	return p, web.New(web.Options{Host: "x.localhost", API: p, Box: p, Settings: settings, Refused: func(*http.Request, error) {}, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 }
 
 const textDiff = `diff --git a/f.go b/f.go

@@ -125,11 +125,19 @@ type boardTask struct {
 	api.Task
 	Steers bool
 	Over   bool // it is completed or given up
+	Taken  bool // a person works on it, and nobody else does
 }
 
 func boardOf(r api.Run, t api.Task, steers bool) boardTask {
-	return boardTask{t, steers && r.State != api.RunFinished, t.Phase == agentsig.PhaseCompleted || t.Why == delivery.WaitCancelled}
+	given := func(q api.Question) bool { return q.Kind == string(delivery.PartGive) && q.Task == t.ID }
+	return boardTask{
+		t, steers && r.State != api.RunFinished, t.Phase == agentsig.PhaseCompleted || t.Why == delivery.WaitCancelled,
+		t.Why == delivery.WaitPerson && slices.ContainsFunc(r.Questions, given),
+	}
 }
+
+// GaveUp reports whether it was given up.
+func (t boardTask) GaveUp() bool { return t.Over && t.Phase != agentsig.PhaseCompleted }
 
 // columns put a run's tasks in order: those that wait for a person, those of each phase, those that were given up.
 func columns(r api.Run, steers bool) (all []column) {
@@ -183,7 +191,7 @@ func (p *Page) showRun(w http.ResponseWriter, a asked, id string, status int, wh
 	v.Title, v.Problem, v.Typed = r.ID+": "+r.Title, why.problem, why.typed
 	v.Pauses, v.Resumes = r.State == api.RunRunning || r.State == api.RunWaiting, r.State == api.RunPaused
 	name := "run.html"
-	if part := a.URL.Query().Get("part"); a.Method == http.MethodGet && (part == "run" || part == "notices") {
+	if part := a.URL.Query().Get("part"); a.Method == http.MethodGet && (part == "run" || part == "steer" || part == "notices") {
 		name = part + "-part"
 	}
 	p.show(w, a.Request, status, name, v)
@@ -205,15 +213,15 @@ func (p *Page) steer(w http.ResponseWriter, a asked) {
 		"resume": func() (api.Run, error) { return a.client.ResumeRun(a.Context(), id, api.Message{Text: text}) },
 		"cancel": func() (api.Run, error) { return a.client.CancelRun(a.Context(), id, api.Message{Text: text}) },
 	}[a.PostForm.Get("do")]
-	p.carry(w, a, id, id, text, a.PostForm.Get("do"), do)
+	p.carry(w, a, carried{id, "run?id=" + template.URLQueryEscaper(id), text, a.PostForm.Get("do"), do}, func(status int, why refused) { p.showRun(w, a, id, status, why) })
 }
 
-// onTask carries out a word on a task that a form names: tell, retry, cancel or take.
+// onTask carries out a word on a task that a form names: tell, retry, cancel, take or give it back. The task's view is shown then.
 func (p *Page) onTask(w http.ResponseWriter, a asked) {
 	work, text := a.PostForm.Get("work"), strings.TrimSpace(a.PostForm.Get("text"))
-	run, _, _ := strings.Cut(work, ".")
-	if a.PostForm.Get("do") == "take" && a.may(access.ToOperate) {
-		p.take(w, a, run, work, text)
+	verb := a.PostForm.Get("do")
+	if verb == "take" && a.may(access.ToOperate) {
+		p.take(w, a, work, text)
 		return
 	}
 	do := map[string]func() (api.Run, error){
@@ -223,34 +231,51 @@ func (p *Page) onTask(w http.ResponseWriter, a asked) {
 		},
 		"retry":  func() (api.Run, error) { return a.client.RetryTask(a.Context(), work, api.Message{Text: text}) },
 		"cancel": func() (api.Run, error) { return a.client.CancelTask(a.Context(), work, api.Message{Text: text}) },
-	}[a.PostForm.Get("do")]
-	p.carry(w, a, run, work, text, a.PostForm.Get("do"), do)
+		"give":   func() (api.Run, error) { return a.client.Give(a.Context(), work, api.Give{Back: true, Text: text}) },
+	}[verb]
+	if verb == "cancel" {
+		verb = "gaveup"
+	}
+	p.carry(w, a, carried{work, taskAddress(work), text, verb, do}, func(status int, why refused) { p.showTask(w, a, work, status, why) })
 }
 
-// carry carries out a word on a run or a task, and shows the run then. What was typed is kept if it was refused.
-func (p *Page) carry(w http.ResponseWriter, a asked, run, what, text, verb string, do func() (api.Run, error)) {
+// carried is a word on a run or a task.
+type carried struct {
+	what string // the run or the task
+	to   string // where it is shown
+	text string
+	verb string
+	do   func() (api.Run, error) // nil if there is no such word
+}
+
+// carry carries out a word, and shows what it is about then. What was typed is kept if it was refused.
+func (p *Page) carry(w http.ResponseWriter, a asked, c carried, show func(int, refused)) {
 	switch {
 	case !a.may(access.ToOperate):
-		p.showRun(w, a, run, http.StatusForbidden, refused{scopeNeeded(access.Operate), what, text})
+		show(http.StatusForbidden, refuses(c.what, scopeNeeded(access.Operate), c.text))
 		return
-	case do == nil:
-		p.showRun(w, a, run, http.StatusBadRequest, refused{"the form does not say what to do", what, text})
-		return
-	}
-	if _, err := do(); err != nil {
-		p.showRun(w, a, run, statusOf(err), refused{err.Error(), what, text})
+	case c.do == nil:
+		show(http.StatusBadRequest, refuses(c.what, "the form does not say what to do", c.text))
 		return
 	}
-	done(w, a.Request, "run?id="+template.URLQueryEscaper(run), verb, what)
+	if _, err := c.do(); err != nil {
+		show(statusOf(err), refuses(c.what, err.Error(), c.text))
+		return
+	}
+	done(w, a.Request, c.to, c.verb, c.what)
 }
 
-// usageWords say what was used; nothing if nobody has said it.
-func usageWords(u delivery.Usage) string {
-	switch {
-	case u.Tokens() == 0 && u.CostUSD == 0:
-		return ""
-	case u.CostUSD > 0:
-		return fmt.Sprintf("%d tokens, %.2f USD", u.Tokens(), u.CostUSD)
+// used is what was used, rounded, and as it was said.
+type used struct{ Words, Exact string }
+
+// usageOf says what was used; nothing if nobody has said it.
+func usageOf(u delivery.Usage) *used {
+	if u.Tokens() == 0 && u.CostUSD == 0 {
+		return nil
 	}
-	return fmt.Sprintf("%d tokens", u.Tokens())
+	w := &used{runview.TokenWords(u.Tokens()), fmt.Sprintf("%d tokens in, %d out", u.InputTokens, u.OutputTokens)}
+	if u.CostUSD > 0 {
+		w.Words += fmt.Sprintf(", %.2f USD", u.CostUSD)
+	}
+	return w
 }

@@ -3,6 +3,7 @@ package web_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,16 +19,32 @@ func aRun(text string) api.Run {
 	began := time.Now().Add(-90 * time.Minute)
 	r := api.Run{
 		ID: "R1", Title: text, State: api.RunWaiting, Branch: text, StartedAt: began, Agents: 1, Trouble: text, Distrust: text, Unpublished: text, PullRequest: text,
-		Unprotected: []string{text}, Unaudited: text, Unchecked: text, Usage: delivery.Usage{InputTokens: 1000, CostUSD: 1.5}, Notices: []api.Notice{{At: began, Text: text, Grave: true}},
+		Unprotected: []string{text}, Unaudited: text, Unchecked: text, Usage: delivery.Usage{InputTokens: 226_000, OutputTokens: 620, CostUSD: 1.5}, Notices: []api.Notice{{At: began, Text: text, Grave: true}},
 		Questions: []api.Question{{ID: "R1-Q1", Kind: api.KindQuestion, Task: "T-2", Text: text, AskedAt: began}, {ID: "R1.T-3/4", Kind: "review", Task: "T-3", Work: "R1.T-3", Text: text, AskedAt: began}},
 	}
 	for i, phase := range []agentsig.Phase{agentsig.PhaseImplementation, agentsig.PhaseBlocked, agentsig.PhaseReadyForReview, agentsig.PhaseCompleted, agentsig.PhaseDraft} {
 		id := fmt.Sprintf("T-%d", i+1)
-		r.Tasks = append(r.Tasks, api.Task{ID: id, Work: "R1." + id, Title: text + id, Phase: phase, Waits: text, NoChange: text, BlockedBy: []string{text}})
+		r.Tasks = append(r.Tasks, api.Task{ID: id, Work: "R1." + id, Title: text + id, Phase: phase, Waits: api.Waiting{Text: text}, NoChange: text, BlockedBy: []string{text}})
 	}
-	r.Tasks[0].Agent = &api.Agent{Role: "developer", Name: text, Says: text, Ending: text}
+	r.Tasks[0].Agent = &api.Agent{Role: "developer", Name: text, Runner: text, Says: text, Ending: text}
 	r.Tasks[4].Why = delivery.WaitCancelled
 	return r
+}
+
+// someRunners are runners in every situation.
+func someRunners(text string) []api.Runner {
+	at := time.Now().Add(-time.Hour)
+	seconds := func(s float64) *float64 { return &s }
+	return []api.Runner{
+		{Name: text + "1", State: api.RunnerPresent, Labels: []string{text, text}, Protocol: 1, Sessions: 3, Places: 4, LastContactS: seconds(2), Version: text, Agents: []string{text, text}},
+		{Name: text + "2", State: api.RunnerPresent, Protocol: 1, Sessions: 1, LastContactS: seconds(40), Problem: text},
+		{Name: text + "3", State: api.RunnerDraining, Protocol: 1, LastContactS: seconds(1), DrainBy: &at},
+		{Name: text + "4", State: api.RunnerLost, Protocol: 1, LastContactS: seconds(700)},
+		{Name: text + "5", State: api.RunnerLost},
+		{Name: text + "6", State: api.RunnerInvited, ExpiresAt: &at},
+		{Name: text + "7", State: text},
+		{Name: text + "8", State: api.RunnerPresent, Protocol: 1, LastContactS: seconds(1), Problem: text},
+	}
 }
 
 // A run's board has what needs a person first, and then the tasks by phase.
@@ -55,7 +72,7 @@ func TestBoard(t *testing.T) {
 	if status, text := p.look(page, "GET", "run?id=R1&part=notices", access.Read); status != http.StatusOK || !strings.HasPrefix(text, `<section class="card" id="notices" data-live="R1" data-version="`) {
 		t.Errorf("a part: %d\n%s", status, text)
 	}
-	if status, text := p.look(page, "GET", "runs", access.Read); status != http.StatusOK || !strings.Contains(text, "1 of 5 tasks") || !strings.Contains(text, "1.50 USD") || !strings.Contains(text, "1 h 30 min") {
+	if status, text := p.look(page, "GET", "runs", access.Read); status != http.StatusOK || !strings.Contains(text, "1 of 5 tasks") || !strings.Contains(text, `<span title="226000 tokens in, 620 out">227k tokens, 1.50 USD</span>`) || !strings.Contains(text, "1 h 30 min") {
 		t.Errorf("the runs: %d\n%s", status, text)
 	}
 	if status, _ := p.look(page, "GET", "run?id=R9", access.Read); status != http.StatusConflict && status != http.StatusNotFound {
@@ -117,6 +134,47 @@ func TestSteer(t *testing.T) {
 	}
 }
 
+// What can be steered is a part of the page that changes with the run: of one that has ended nothing is left to steer.
+func TestSteerEnds(t *testing.T) {
+	p, page := play("words", textDiff)
+	p.run = aRun("x")
+	for _, c := range []struct {
+		state api.RunState
+		scope access.Scope
+		want  []string
+	}{{api.RunRunning, access.Operate, []string{"pause", "cancel"}}, {api.RunPaused, access.Operate, []string{"resume", "cancel"}}, {api.RunRunning, access.Answer, nil}, {api.RunFinished, access.Operate, nil}} {
+		p.run.State = c.state
+		for _, path := range []string{"run?id=R1", "run?id=R1&part=steer"} {
+			status, text := p.look(page, "GET", path, c.scope)
+			if status != http.StatusOK || !strings.Contains(text, `<div id="steer" data-live="R1"`) {
+				t.Errorf("%s: %d\n%s", path, status, text)
+			}
+			for _, do := range []string{"pause", "resume", "cancel"} {
+				if has := strings.Contains(text, `name="do" value="`+do+`"`); has != slices.Contains(c.want, do) {
+					t.Errorf("%s of a run that is %s, as %s: %s is there: %t", path, c.state, c.scope, do, has)
+				}
+			}
+		}
+	}
+}
+
+// Every view says how much waits for a person, and hears of it.
+func TestWaits(t *testing.T) {
+	w := newWorld(t)
+	b := w.in(access.Read)
+	if got := b.get("ledger"); !strings.Contains(got.text, `data-count="0"></span>`) {
+		t.Errorf("nothing waits:\n%s", got.text)
+	}
+	w.asks("Which door?")
+	w.asks("And then?")
+	for _, view := range []string{"", "runs", "stats", "ledger", "settings", "?part=waits"} {
+		got := b.get(view)
+		if !strings.Contains(got.text, `<span class="tag warn">2<`) || !strings.HasPrefix(view, "?") && !strings.Contains(got.text, `data-topics="inbox`) {
+			t.Errorf("%s: %d\n%s", view, got.status, got.text)
+		}
+	}
+}
+
 // Whatever is said in any field of a run is text.
 func TestHostileRun(t *testing.T) {
 	p, page := play(hostile, textDiff)
@@ -139,12 +197,12 @@ func huge() api.Run {
 	r := aRun("words")
 	r.Tasks = r.Tasks[:0]
 	for i := range 1000 {
-		t := api.Task{ID: fmt.Sprintf("T-%d", i+1), Title: fmt.Sprintf("One of many tasks, which has number %d", i+1), Phase: agentsig.PhaseDraft, Waits: "for T-999", BlockedBy: []string{"T-1", "T-2"}}
+		t := api.Task{ID: fmt.Sprintf("T-%d", i+1), Title: fmt.Sprintf("One of many tasks, which has number %d", i+1), Phase: agentsig.PhaseDraft, Waits: api.Waiting{Text: "for T-999"}, BlockedBy: []string{"T-1", "T-2"}}
 		switch {
 		case i < 400:
-			t.Phase, t.Waits, t.Usage = agentsig.PhaseCompleted, "", delivery.Usage{InputTokens: 123456, CostUSD: 1.25}
+			t.Phase, t.Waits.Text, t.Usage = agentsig.PhaseCompleted, "", delivery.Usage{InputTokens: 123456, CostUSD: 1.25}
 		case i < 412:
-			t.Phase, t.Waits, t.Agent = agentsig.PhaseImplementation, "", &api.Agent{Role: "developer", Name: "claude", Says: strings.Repeat("It prints much. ", 10)}
+			t.Phase, t.Waits.Text, t.Agent = agentsig.PhaseImplementation, "", &api.Agent{Role: "developer", Name: "claude", Says: strings.Repeat("It prints much. ", 10)}
 		}
 		t.Work = r.ID + "." + t.ID
 		r.Tasks = append(r.Tasks, t)

@@ -15,6 +15,9 @@ type settingsView struct {
 	Sections []section
 }
 
+// general is the section of settings that have no others beside them.
+const general = "general"
+
 // section is the settings that begin with the same word.
 type section struct {
 	Name     string
@@ -34,10 +37,15 @@ func (p *Page) settings(w http.ResponseWriter, a asked) {
 		p.fail(w, a.Request, http.StatusInternalServerError, err)
 		return
 	}
+	v.Sections = []section{{Name: general}}
 	for _, s := range all {
 		name, _, _ := strings.Cut(s.Name, ".")
 		name, _, _ = strings.Cut(name, "[")
-		if len(v.Sections) == 0 || v.Sections[len(v.Sections)-1].Name != name {
+		if name == s.Name {
+			v.Sections[0].Settings = append(v.Sections[0].Settings, s)
+			continue
+		}
+		if v.Sections[len(v.Sections)-1].Name != name {
 			v.Sections = append(v.Sections, section{Name: name})
 		}
 		last := &v.Sections[len(v.Sections)-1]

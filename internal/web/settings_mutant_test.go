@@ -13,5 +13,7 @@ func TestSettingsMutants(t *testing.T) {
 			Old: `m.HandleFunc("GET /settings", p.in(p.settings))`, New: `m.HandleFunc("GET /settings", func(w http.ResponseWriter, r *http.Request) { p.settings(w, asked{Request: r, client: api.ClientOver(direct{p.o.API}, "")}) })`},
 		{Name: "a default looks as if it was set", File: "templates/settings.html", Old: "{{if .Default}}", New: "{{if not .Default}}"},
 		{Name: "the address of a webhook is shown", File: "../config/shown.go", Old: `u.Scheme + "://" + u.Hostname() + "/…"`, New: "u.String()"},
+		{Name: "a limit that is none looks like nothing allowed", File: "../config/shown.go", Old: `return "no limit"`, New: `return ""`},
+		{Name: "each setting has a table of its own", File: "settings.go", Old: "if name == s.Name {", New: "if name == general {"},
 	}))
 }

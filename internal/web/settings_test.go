@@ -28,10 +28,15 @@ branch: "work/{run}"
 	if got.status != http.StatusOK || strings.Contains(got.text, "s3cret") || strings.Contains(got.text, "<script>alert") || strings.Contains(got.text, "<b>signalbox") {
 		t.Fatalf("answered with %d\n%s", got.status, got.text)
 	}
+	if n := strings.Count(got.text, "<caption>"); n > 12 {
+		t.Errorf("there are %d tables: settings without others beside them share one", n)
+	}
 	for _, want := range []string{
 		`<a href="settings" aria-current="page">`, "<caption>notify</caption>",
 		`<th scope="row">notify.webhook</th><td class="wide"><code>https://example.org/…</code></td><td>you</td>`,
 		`<th scope="row">limits.agents</th><td class="wide"><code>5</code></td><td><span class="meta">default</span></td>`,
+		"<caption>general</caption>", `<th scope="row">budget.tokens</th><td class="wide"><code>0</code> <span class="meta">no limit</span></td>`,
+		`<th scope="row">archive.mirror</th><td class="wide"><span class="meta">there is none</span></td>`,
 		`<th scope="row">hosts</th><td class="wide"><span class="meta">nothing</span></td>`,
 	} {
 		if !strings.Contains(got.text, want) {

@@ -72,8 +72,12 @@ func (p *Page) stats(w http.ResponseWriter, a asked) {
 			c.Value = *r.CostUSD
 		}
 		cost = append(cost, c)
-		rework = append(rework, picture.Amount{Label: label, Value: float64(r.Rework), Words: fmt.Sprintf("%d in %s", r.Rework, count(int(r.Turns), "turn"))})
+		back := picture.Amount{Label: label, Words: fmt.Sprintf("%d in %s", r.Rework, count(int(r.Turns), "turn"))}
+		if r.Turns > 0 {
+			back.Value = float64(r.Rework) / float64(r.Turns)
+		}
+		rework = append(rework, back)
 	}
-	v.Cost, v.Rework = picture.Measure(cost), picture.Measure(rework)
+	v.Cost, v.Rework = picture.Measure(cost), picture.Share(rework, 1)
 	p.show(w, a.Request, http.StatusOK, "stats.html", v)
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -16,6 +17,7 @@ type taskView struct {
 	Task     boardTask
 	Run      string
 	Plan     string      // the run's title
+	Asked    []waiting   // questions about it that wait for an answer
 	Review   *reviewView // nil if it waits for none
 	Card     cardView
 	Changes  changesView
@@ -25,9 +27,16 @@ type taskView struct {
 }
 
 func (p *Page) task(w http.ResponseWriter, a asked) {
-	name := a.URL.Query().Get("id")
+	p.showTask(w, a, a.URL.Query().Get("id"), http.StatusOK, refused{})
+}
+
+// showTask shows a task, and why a form on it was refused if it was.
+func (p *Page) showTask(w http.ResponseWriter, a asked, name string, status int, why refused) {
 	run, id, _ := strings.Cut(name, ".")
 	v := taskView{frame: p.framed(a, name, "runs", topicOf(run)), Run: run}
+	if a.Method == http.MethodPost {
+		v.Here = taskAddress(name)
+	}
 	r, err := a.client.Run(a.Context(), run)
 	if err != nil {
 		p.fail(w, a.Request, statusOf(err), err)
@@ -39,18 +48,24 @@ func (p *Page) task(w http.ResponseWriter, a asked) {
 		return
 	}
 	v.Task, v.Plan = boardOf(r, r.Tasks[at], v.Steers), r.Title
-	v.Title = name + ": " + r.Tasks[at].Title
+	v.Title, v.Problem, v.Typed = name+": "+r.Tasks[at].Title, why.problem, why.typed
 	item, err := a.client.Work(a.Context(), v.Task.Work)
 	if err != nil {
 		p.fail(w, a.Request, statusOf(err), err)
 		return
 	}
-	switch part := a.URL.Query().Get("part"); part {
+	part := a.URL.Query().Get("part")
+	if a.Method == http.MethodPost {
+		part = ""
+	}
+	view := "task.html"
+	switch part {
 	case "said":
 		v.Card = p.card(a.Context(), a.client, item, r, v.Since, never)
-		p.show(w, a.Request, http.StatusOK, "said-part", p.saidOf(a, v))
+		p.show(w, a.Request, status, "said-part", p.saidOf(a, v))
 		return
 	case "task":
+		view = "task-part"
 		err = p.fill(a, &v, item, r, gone)
 	default:
 		if err = p.fill(a, &v, item, r, atOnce); err == nil {
@@ -65,23 +80,37 @@ func (p *Page) task(w http.ResponseWriter, a asked) {
 		p.fail(w, a.Request, statusOf(err), err)
 		return
 	}
-	view := "task.html"
-	if a.URL.Query().Get("part") == "task" {
-		view = "task-part"
+	v.keep(why)
+	p.show(w, a.Request, status, view, v)
+}
+
+// keep puts what was typed into the form that it was typed in, if that is there still.
+func (v *taskView) keep(why refused) {
+	if v.Review != nil && why.review {
+		v.Review.Typed, v.Typed = why.typed, ""
 	}
-	p.show(w, a.Request, http.StatusOK, view, v)
+	for i := range v.Asked {
+		if v.Asked[i].ID == why.about {
+			v.Asked[i].Typed, v.Typed = why.typed, ""
+		}
+	}
 }
 
 // fill finds what a task's view shows besides what was said.
 func (p *Page) fill(a asked, v *taskView, item api.Work, r api.Run, when proving) error {
-	was, err := p.pastOf(a.Context(), a.client, item.ID, v.Since)
+	was, err := p.pastOf(a.Context(), a.client, item, v.Since)
 	if err != nil {
 		return err
 	}
 	v.Happened, v.Earlier = was.happened, was.count-len(was.happened)
 	slices.Reverse(v.Happened)
-	if slices.ContainsFunc(r.Questions, func(q api.Question) bool { return q.Kind == string(delivery.PartReview) && q.Task == v.Task.ID }) {
-		v.Review = p.evidence(a, v.Task.Work)
+	for _, q := range r.Questions {
+		q.Run = r.ID
+		if q.Kind == string(delivery.PartReview) && q.Task == v.Task.ID {
+			v.Review = p.evidence(a, q, v.Task.Work)
+		} else if q.Asks() && q.Task == v.Task.ID {
+			v.Asked = append(v.Asked, p.waitingOf(a, q, v.Task.Work))
+		}
 	}
 	v.Card = p.card(a.Context(), a.client, item, r, v.Since, when)
 	v.Card.Again = v.Review != nil
@@ -90,5 +119,9 @@ func (p *Page) fill(a asked, v *taskView, item api.Work, r api.Run, when proving
 
 // saidOf finds what was said in the session that a request names, or in the last one.
 func (p *Page) saidOf(a asked, v taskView) saidView {
-	return p.said(v.Card.Card, v.Task.Work, topicOf(v.Run), a.URL.Query().Get("session"), v.Task.Over)
+	session, before := a.URL.Query().Get("session"), int64(0)
+	if at, err := strconv.ParseInt(a.URL.Query().Get("before"), 10, 64); err == nil && session != "" {
+		before = max(0, at)
+	}
+	return p.said(v.Card.Card, v.Task.Work, topicOf(v.Run), session, before, v.Task.Over)
 }

@@ -12,12 +12,21 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/evidence"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
-// Printed is the end of what an agent said, or of what checks printed, without the secrets that are recognised.
+// Printed is what an agent said, or what checks printed, or a stretch of it, without the secrets that are recognised.
 type Printed struct {
 	Parts []Said
-	Cut   bool // there was more before
+	Begin int64 // where in what was said it begins; 0 if there was nothing before
+	Cut   bool  // there was more before, which is not shown
+}
+
+// Stretch is which part of what was said is asked for: the last of what stands before a place.
+type Stretch struct {
+	Before int64 // the place, which is the Begin of what is shown; 0 for the end
+	Lines  int   // at most
+	Bytes  int   // at most
 }
 
 // Said is what one said at a stretch.
@@ -41,7 +50,9 @@ type saidView struct {
 	Of       string // the session; empty if there is none
 	Words    string // who worked in it, and how that went
 	Parts    []saidPart
-	Cut      bool // there was more before
+	Before   int64 // an earlier part is shown, before that place; 0 for the end
+	Begin    int64 // where what is shown begins; 0 if there was nothing before
+	Cut      bool  // there was more before
 	Problem  string
 	Gate     *evidence.Gate // what the gate said of the session's work; nil if it has not
 	Checks   []shade
@@ -65,12 +76,13 @@ type saidPart struct {
 	Shades []shade
 }
 
-// said finds what was said in one of a task's sessions, the last one unless another one is named.
-func (p *Page) said(c evidence.Card, work, topic, name string, over bool) saidView {
-	v := saidView{Work: work}
+// said finds what was said in one of a task's sessions: the one that is named, or the last one of a program, as nothing is kept of what
+// people say by themselves. Of an earlier part no more comes, and what the checks printed is beside the end.
+func (p *Page) said(c evidence.Card, task, topic, name string, before int64, over bool) saidView {
+	v := saidView{Work: task, Before: before}
 	chosen := -1
 	for i, a := range c.Attempts {
-		if a.Session != "" && (name == "" || a.Session == name) {
+		if a.Session != "" && (a.Session == name || name == "" && (chosen < 0 || ofProgram(a) || !ofProgram(c.Attempts[chosen]))) {
 			chosen = i
 		}
 	}
@@ -79,19 +91,20 @@ func (p *Page) said(c evidence.Card, work, topic, name string, over bool) saidVi
 			v.Sessions = append(v.Sessions, saidSession{a.Session, a.Words(), i == chosen})
 		}
 	}
-	if name == "" && !over || chosen >= 0 && c.Attempts[chosen].How == "" {
+	if before == 0 && (name == "" && !over || chosen >= 0 && c.Attempts[chosen].How == "") {
 		v.Topic = topic
 	}
 	if chosen < 0 {
 		return v
 	}
 	v.Of, v.Words = c.Attempts[chosen].Session, c.Attempts[chosen].Words()
-	printed, err := p.o.Box.Transcript(v.Of, maxPrinted)
+	printed, err := p.o.Box.Transcript(v.Of, Stretch{before, maxLines, maxPrinted})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		v.Problem = err.Error()
 	}
 	v.Parts, v.Cut = lastLines(printed)
-	if v.Gate = gateOf(c, chosen); v.Gate == nil && c.Attempts[chosen].Role != "developer" {
+	v.Begin, v.Cut = printed.Begin, v.Cut || printed.Begin > 0
+	if v.Gate = gateOf(c, chosen); before > 0 || v.Gate == nil && c.Attempts[chosen].Role != "developer" {
 		return v
 	}
 	printed, err = p.o.Box.Checks(v.Of, maxPrinted)
@@ -105,6 +118,9 @@ func (p *Page) said(c evidence.Card, work, topic, name string, over bool) saidVi
 	v.ChecksOf, v.Shorter = err == nil, cut
 	return v
 }
+
+// ofProgram reports whether the box started a program for it.
+func ofProgram(a evidence.Attempt) bool { return a.Program != "" && a.Program != work.PersonAgent }
 
 // gateOf returns what the gate said last of the work of an attempt, before the next one of a developer; nil if it has not.
 func gateOf(c evidence.Card, attempt int) (found *evidence.Gate) {

@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/web"
 )
 
-func (p *played) Transcript(string, int64) (web.Printed, error) {
+func (p *played) Transcript(string, web.Stretch) (web.Printed, error) {
 	return web.Printed{}, fs.ErrNotExist
 }
 func (p *played) Checks(string, int64) (web.Printed, error) { return web.Printed{}, fs.ErrNotExist }
@@ -23,10 +23,14 @@ func (p *played) Checks(string, int64) (web.Printed, error) { return web.Printed
 type spoken struct {
 	*historied
 	said, checks map[string]web.Printed
+	stretch      web.Stretch // that was asked for last
 }
 
-func (p *spoken) Transcript(session string, most int64) (web.Printed, error) {
-	return p.of(p.said, session, most)
+func (p *spoken) Transcript(session string, s web.Stretch) (web.Printed, error) {
+	if p.stretch = s; s.Before > 0 {
+		session += fmt.Sprint("<", s.Before)
+	}
+	return p.of(p.said, session, int64(s.Bytes))
 }
 
 func (p *spoken) Checks(session string, most int64) (web.Printed, error) {
@@ -47,10 +51,12 @@ func (p *spoken) of(all map[string]web.Printed, session string, most int64) (web
 func speak(text string) (*spoken, *web.Page) {
 	h := tell(text, theTale...)
 	p := &spoken{historied: h, said: map[string]web.Printed{
-		"ITEM-1.1": {Parts: []web.Said{{Who: "box", Text: "Do it. " + text}, {Who: "agent", At: time.Now(), Text: "I \x1b[1;31mthink\x1b[0m first " + text + "\n"}, {Who: "tool", Text: "ls\n"}}},
-		"ITEM-1.2": {Parts: []web.Said{{Who: "agent", Text: "second\n"}}, Cut: true},
-		"ITEM-1.3": {Parts: []web.Said{{Who: "agent", Text: "critic's words\n"}}},
-		"OTHER":    {Parts: []web.Said{{Who: "agent", Text: "of another task"}}},
+		"ITEM-1.1":     {Parts: []web.Said{{Who: "box", Text: "Do it. " + text}, {Who: "agent", At: time.Now(), Text: "I \x1b[1;31mthink\x1b[0m first " + text + "\n"}, {Who: "tool", Text: "ls\n"}}},
+		"ITEM-1.2":     {Parts: []web.Said{{Who: "agent", Text: "second\n"}}, Begin: 700},
+		"ITEM-1.2<700": {Parts: []web.Said{{Who: "agent", Text: "middle\n"}}, Begin: 300},
+		"ITEM-1.2<300": {Parts: []web.Said{{Who: "box", Text: "beginning\n"}}},
+		"ITEM-1.3":     {Parts: []web.Said{{Who: "agent", Text: "critic's words\n"}}},
+		"OTHER":        {Parts: []web.Said{{Who: "agent", Text: "of another task"}}},
 	}, checks: map[string]web.Printed{
 		"ITEM-1.1": {Parts: []web.Said{{Text: "$ make test\n\x1b[31mFAIL\x1b[0m " + text + "\n"}}},
 		"ITEM-1.2": {Parts: []web.Said{{Text: "$ make test\n\x1b[32mok\x1b[0m\n"}}},
@@ -90,6 +96,57 @@ func TestTranscript(t *testing.T) {
 			t.Errorf("%s is shown:\n%s", session, text)
 		}
 	}
+}
+
+// What was said before what is shown is shown on request, part by part, by links that need no script. An earlier part is not live.
+func TestEarlier(t *testing.T) {
+	p, page := speak("words")
+	link := regexp.MustCompile(`<a class="button" href="(task\?id=R1.T-1&amp;session=ITEM-1.2&amp;before=\d+)#said">What was said before that</a>`)
+	end := `<a class="button" href="task?id=R1.T-1&amp;session=ITEM-1.2#said">The end of it</a>`
+	at := "task?id=R1.T-1&session=ITEM-1.2"
+	for _, c := range []struct{ said, what, next string }{{"second", "This is the end of it", "700"}, {"middle", "This is an earlier part of it", "300"}, {"beginning", "This is an earlier part of it", ""}} {
+		_, text := p.look(page, "GET", at, access.Read)
+		has(t, http.StatusOK, text, c.what, c.said)
+		if p.stretch.Lines != 2000 || p.stretch.Bytes != 512<<10 {
+			t.Errorf("%+v is asked for", p.stretch)
+		}
+		if earlier := c.said != "second"; strings.Contains(text, end) != earlier || strings.Contains(text, `<details class="checks"`) == earlier || strings.Contains(text, `id="said" data-live`) {
+			t.Errorf("%s:\n%s", c.said, text)
+		}
+		found := link.FindStringSubmatch(text)
+		if (found == nil) != (c.next == "") || found != nil && !strings.HasSuffix(found[1], "before="+c.next) {
+			t.Fatalf("before what has %s is %v\n%s", c.said, found, text)
+		}
+		if found != nil {
+			at = strings.ReplaceAll(found[1], "&amp;", "&")
+		}
+	}
+	p.happens(`ITEM ReviewStarted box ITEM-1.4 {"phase":"REVIEW","role":"critic","agent":"codex"}`)
+	for before, live := range map[string]bool{"": true, "&before=300": false} {
+		if _, text := p.look(page, "GET", "task?id=R1.T-1&session=ITEM-1.4"+before, access.Read); strings.Contains(text, `id="said" data-live`) != live {
+			t.Errorf("of a session that goes on, %q is live, or not:\n%s", before, text)
+		}
+	}
+	for _, before := range []string{"-1", "x", "0", "99999999999999999999", ""} {
+		if _, text := p.look(page, "GET", "task?id=R1.T-1&session=ITEM-1.2&before="+before, access.Read); !strings.Contains(text, "second") || !strings.Contains(text, "This is the end of it") {
+			t.Errorf("before %q:\n%s", before, text)
+		}
+	}
+}
+
+// A person who has worked on a task last has said nothing that is kept: what a program said is shown, unless there is none.
+func TestTranscriptOfPrograms(t *testing.T) {
+	p, page := speak("words")
+	p.happens(`ITEM ReviewStarted box ITEM-1.4 {"phase":"REVIEW","role":"critic","agent":"person"}`, `ITEM LeaseReleased operator ITEM-1.4 {}`, `ITEM ReviewStarted ann ITEM-1.5 {"phase":"REVIEW","role":"critic","ttl_ms":1000}`)
+	_, text := p.look(page, "GET", "task?id=R1.T-1", access.Read)
+	has(t, http.StatusOK, text, "5 sessions", "ITEM-1.3, which is shown", "ITEM-1.4", "ITEM-1.5", "critic's words")
+	_, text = p.look(page, "GET", "task?id=R1.T-1&session=ITEM-1.4", access.Read)
+	has(t, http.StatusOK, text, "ITEM-1.4, which is shown", "nothing was said, or it is not kept any more")
+	p, page = speak("words")
+	p.events = p.events[:1]
+	p.happens(`ITEM ReviewStarted box ITEM-1.3 {"phase":"REVIEW","role":"critic","agent":"person"}`)
+	_, text = p.look(page, "GET", "task?id=R1.T-1", access.Read)
+	has(t, http.StatusOK, text, "critic's words")
 }
 
 // The last 2,000 lines are shown, and no more than there is room for, however long they are.

@@ -3,7 +3,10 @@ package web
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"crypto/x509"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"html/template"
 	"io"
@@ -11,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,11 +50,15 @@ type Box interface {
 
 // Options say what a page is of.
 type Options struct {
-	Host   string       // the name that it answers to
+	Host   string       // the name that it answers to on this machine
 	API    http.Handler // the box's
 	Box    Box
 	Now    func() time.Time
 	Logger *slog.Logger
+
+	Certificate *x509.Certificate // that browsers beyond this machine are shown; nil if there is none that they take
+
+	Refused func(*http.Request, error) // is told who may not ask, and why
 
 	Settings func() ([]config.Setting, error) // that the box goes by, without secrets
 }
@@ -68,6 +76,7 @@ type Page struct {
 	tasks     tasks
 	views     func() (*template.Template, error)
 	routes    func() http.Handler
+	far       func() http.Handler // below a path
 }
 
 //go:embed templates
@@ -88,17 +97,26 @@ func New(o Options) *Page {
 		return pages.Funcs(p.words()).ParseFS(templateFiles, "templates/*.html")
 	})
 	p.routes = sync.OnceValue(p.mux)
+	p.far = sync.OnceValue(func() http.Handler {
+		m := http.NewServeMux()
+		m.Handle(below, http.StripPrefix(strings.TrimSuffix(below, "/"), p.routes()))
+		return m
+	})
 	return p
 }
 
 // Host is the name that the page answers to.
 func (p *Page) Host() string { return p.o.Host }
 
-// For reports whether a request is for the page. A port does not matter: it may be forwarded from elsewhere.
+// For reports whether a request is for the page. A port does not matter: it may be forwarded from elsewhere. By TLS, which is beyond this
+// machine, the page has other names, and is below a path.
 func (p *Page) For(r *http.Request) bool {
 	name := r.Host
 	if host, _, err := net.SplitHostPort(name); err == nil {
 		name = host
+	}
+	if isFar(r) {
+		return p.forFar(r, name)
 	}
 	return strings.EqualFold(name, p.o.Host)
 }
@@ -118,25 +136,30 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if err := p.cross.Check(r); err != nil {
+	if err := p.fromHere(r); err != nil {
 		httpserver.Refuse(w)
+		p.o.Refused(r, err)
 		http.Error(w, "this was sent by another page, and is refused", http.StatusForbidden)
 		return
 	}
-	p.routes().ServeHTTP(w, r)
+	routes := p.routes
+	if isFar(r) {
+		routes = p.far
+	}
+	routes().ServeHTTP(w, r)
 }
 
 // mux is what the page knows. All its paths are of one level, so that its links are relative and it can stand below a path.
 func (p *Page) mux() http.Handler {
 	m := http.NewServeMux()
 	for _, file := range []string{"page.css", "page.js", "idiomorph/idiomorph.js", "icon.svg"} {
-		m.HandleFunc("GET /"+path.Base(file), func(w http.ResponseWriter, r *http.Request) {
-			http.ServeFileFS(w, r, assets, "assets/"+file)
-		})
+		content, err := assets.ReadFile("assets/" + file)
+		if err != nil {
+			panic(err) // it is a part of the program
+		}
+		m.HandleFunc("GET /"+path.Base(file), p.file(path.Base(file), content))
 	}
-	m.HandleFunc("GET /picture.css", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeContent(w, r, "picture.css", time.Time{}, bytes.NewReader(picture.Style))
-	})
+	m.HandleFunc("GET /picture.css", p.file("picture.css", picture.Style))
 	m.HandleFunc("GET /login", p.askLogin)
 	m.HandleFunc("POST /login", p.login)
 	m.HandleFunc("POST /logout", p.in(p.logout))
@@ -144,20 +167,46 @@ func (p *Page) mux() http.Handler {
 	m.HandleFunc("POST /answer", p.in(p.answer))
 	m.HandleFunc("POST /review", p.in(p.review))
 	m.HandleFunc("GET /runs", p.in(p.runs))
+	m.HandleFunc("GET /start", p.in(p.startForm))
+	m.HandleFunc("POST /start", p.within(maxPlanForm, p.start))
 	m.HandleFunc("GET /run", p.in(p.run))
 	m.HandleFunc("GET /task", p.in(p.task))
 	m.HandleFunc("GET /stats", p.in(p.stats))
 	m.HandleFunc("GET /ledger", p.in(p.ledger))
 	m.HandleFunc("GET /event", p.in(p.event))
 	m.HandleFunc("GET /proof", p.in(p.proof))
+	m.HandleFunc("GET /runners", p.in(p.runners))
+	m.HandleFunc("POST /runners", p.in(p.drain))
 	m.HandleFunc("GET /settings", p.in(p.settings))
 	m.HandleFunc("POST /steer", p.in(p.steer))
 	m.HandleFunc("POST /task", p.in(p.onTask))
 	m.HandleFunc("GET /stream", p.in(p.stream))
 	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		p.show(w, r, http.StatusNotFound, "plain.html", plain{Title: "There is nothing here", Text: []string{"The address is none of this page's."}})
+		text := "The address is none of this page's."
+		if slices.Contains([]string{"/answer", "/review", "/steer"}, r.URL.Path) {
+			text = "A form was sent to this address, and there is nothing to look at. If it was refused, nothing was recorded; what waits for you is in the inbox."
+		}
+		p.show(w, r, http.StatusNotFound, "plain.html", plain{Title: "There is nothing here", Text: []string{text}, Back: true})
 	})
 	return m
+}
+
+// file answers with a file of the page, which is the same for everybody: a browser keeps it, and asks whether it is so still. Who is logged in
+// keeps the connection: on a network another one takes time.
+func (p *Page) file(name string, content []byte) http.HandlerFunc {
+	sum := sha256.Sum256(content)
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	return func(w http.ResponseWriter, r *http.Request) {
+		if _, _, err := p.session(r); err == nil {
+			if err := httpserver.Admit(w, r); err != nil {
+				p.fail(w, r, http.StatusServiceUnavailable, err)
+				return
+			}
+		}
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("ETag", tag)
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+	}
 }
 
 // asked is a request of somebody who is logged in.
@@ -173,13 +222,19 @@ func (a asked) may(right access.Right) bool { return a.who.May(right, "") == nil
 
 // in has a request answered if it is of somebody who is logged in. A form is read before.
 func (p *Page) in(answer func(http.ResponseWriter, asked)) http.HandlerFunc {
+	return p.within(maxForm, answer)
+}
+
+// within is the same for a form of other length.
+func (p *Page) within(most int64, answer func(http.ResponseWriter, asked)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, secret, err := p.session(r)
 		if err != nil {
 			httpserver.Refuse(w)
+			p.o.Refused(r, err)
 			p.show(w, r, http.StatusUnauthorized, "plain.html", plain{Title: "Who are you?", Again: r.Method == http.MethodGet, Text: []string{
 				"This browser is not logged in, or came here from another site.",
-				"Run `signalbox page` where the box is, and open the link that it prints.",
+				"Run `" + command(r) + "` where the box is, and open the link that it prints.",
 			}})
 			return
 		}
@@ -187,7 +242,7 @@ func (p *Page) in(answer func(http.ResponseWriter, asked)) http.HandlerFunc {
 			p.fail(w, r, http.StatusServiceUnavailable, err)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		r.Body = http.MaxBytesReader(w, r.Body, most)
 		if r.Method == http.MethodPost {
 			if err := r.ParseForm(); err != nil {
 				p.fail(w, r, http.StatusBadRequest, errors.New("the form can't be read, or is too long"))
@@ -202,8 +257,9 @@ func (p *Page) in(answer func(http.ResponseWriter, asked)) http.HandlerFunc {
 type plain struct {
 	Title string
 	Text  []string
-	Again bool // the same address may be asked for again
-	Back  bool // the inbox is there
+	Again bool   // the same address may be asked for again
+	Work  string // a task that it is about
+	Back  bool   // the inbox is there
 }
 
 // fail says what went wrong.
@@ -253,17 +309,31 @@ type frame struct {
 	Topics  string // that the view shows
 	Here    string // its address, if the browser has another one: a form was refused
 	Since   uint64 // the last event that it can know of
-	Said    string // what was done by the form before
-	Problem string // why it was not
-	Typed   string // what was typed then
+	Waits   int    // how much waits for a person
+
+	Elsewhere bool   // agents can work on other machines than the box's
+	Said      string // what was done by the form before
+	Problem   string // why it was not
+	Typed     string // what was typed then
 }
 
-// framed makes the frame of a view. It is made before what is shown is asked for, so that nothing is missed.
-func (p *Page) framed(a asked, title, at, topics string) frame {
-	return frame{
+// framed makes the frame of a view; what waits for a person is a topic of every one. It is made before what is shown is asked for, so that nothing is missed.
+func (p *Page) framed(a asked, title, at, topic string) frame {
+	f := frame{
 		Title: title, At: at, Name: a.who.Name, Answers: a.may(access.ToAnswer), Steers: a.may(access.ToOperate),
-		Topics: topics, Since: p.o.Box.UpTo(), Said: said(a.URL.Query().Get("did"), a.URL.Query().Get("what")),
+		Topics: topicInbox, Since: p.o.Box.UpTo(), Said: said(a.URL.Query().Get("did"), a.URL.Query().Get("what")),
 	}
+	if topic != "" && topic != topicInbox {
+		f.Topics += " " + topic
+	}
+	if part := a.URL.Query().Get("part"); part == "" || part == "waits" {
+		f.Waits = len(p.o.Box.Questions())
+	}
+	if a.URL.Query().Get("part") == "" {
+		all, err := a.client.Runners(a.Context())
+		f.Elsewhere = err == nil && len(all) > 0 // what can't be asked for has no link
+	}
+	return f
 }
 
 // done sends the browser back to where a form was, which says then what was done.

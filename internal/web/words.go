@@ -3,10 +3,12 @@ package web
 import (
 	"fmt"
 	"html/template"
+	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/runview"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -22,7 +24,8 @@ func (p *Page) words() template.FuncMap {
 		"ago":   func(t time.Time) string { return ago(p.o.Now().Sub(t)) },
 		"part":  p.part,
 		"count": count,
-		"usage": usageWords,
+		"usage": usageOf,
+		"cause": func(c delivery.Cause) string { return safetext.Escape(strings.ReplaceAll(string(c), "_", " ")) },
 		"phase": func(p agentsig.Phase) string { return safetext.Escape(runview.PhaseWords(p)) },
 	}
 }
@@ -55,6 +58,11 @@ var did = map[string]string{
 	"pause":    "is paused",
 	"resume":   "goes on",
 	"cancel":   "is cancelled",
+	"gaveup":   "is given up",
+	"give":     "is given back: agents go on with it",
+	"drain":    "takes nothing new",
+	"undrain":  "takes work again",
+	"start":    "is started",
 	"tell":     "is told: the agent on it now, or the next one",
 	"retry":    "is tried again",
 }

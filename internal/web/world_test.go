@@ -29,7 +29,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type world struct {
 	t       *testing.T
 	service *service.Service
-	address string
+	address string // on this machine
+	far     string // and beyond it; "" if there is none
 	owner   *api.Client
 }
 
@@ -53,7 +54,10 @@ func worldOf(t *testing.T, o service.Options) *world {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()
 	token, _ := s.Box.Tokens()
-	w := &world{t, s, l.Addr().String(), api.NewClient(l.Addr().String(), token)}
+	w := &world{t: t, service: s, address: l.Addr().String(), owner: api.NewClient(l.Addr().String(), token)}
+	if o.Secure != nil {
+		w.far = o.Secure.Addr().String()
+	}
 	t.Cleanup(func() {
 		w.owner.Close()
 		stop()
@@ -142,7 +146,7 @@ func (b *browser) send(r *http.Request) page {
 
 func (b *browser) request(method, path string, form url.Values) *http.Request {
 	b.t.Helper()
-	if !strings.HasPrefix(path, "http://") {
+	if !strings.HasPrefix(path, "http") {
 		path = b.root + path
 	}
 	var body io.Reader
@@ -155,7 +159,7 @@ func (b *browser) request(method, path string, form url.Values) *http.Request {
 	}
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Origin", strings.TrimSuffix(b.root, "/"))
+		r.Header.Set("Origin", r.URL.Scheme+"://"+r.URL.Host)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
 	return r

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,8 +44,8 @@ type event struct {
 	Params json.RawMessage
 }
 
-// openBrowser starts a Chromium, which ends with the test. If there is none, the test is skipped.
-func openBrowser(t *testing.T) *browser {
+// openBrowser starts a Chromium, which ends with the test, with flags besides its own. If there is none, the test is skipped.
+func openBrowser(t *testing.T, flags ...string) *browser {
 	t.Helper()
 	var program string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -69,9 +70,11 @@ func openBrowser(t *testing.T) *browser {
 		t.Fatal(err)
 	}
 	ctx, kill := context.WithCancel(context.WithoutCancel(t.Context()))
-	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
+	cmd := exec.CommandContext(ctx, program, slices.Concat([]string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
-		"--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
+		"--remote-debugging-pipe", "--user-data-dir=" + profile,
+	}, flags, []string{"about:blank"})...)
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // its descriptors 3 and 4
 	if err := cmd.Start(); err != nil {
 		kill()

@@ -22,6 +22,7 @@ type wire struct {
 
 	mu   sync.Mutex
 	cut  bool
+	bad  bool // somebody else answers, and knows of no box
 	open map[net.Conn]bool
 }
 
@@ -55,6 +56,14 @@ func forward(t *testing.T, to string) (w *wire, port string) {
 // carry carries what is said on a connection, until one of the two ends it or the wire is cut.
 func (w *wire) carry(ctx context.Context, c net.Conn) {
 	defer func() { _ = c.Close() }()
+	w.mu.Lock()
+	bad := w.bad
+	w.mu.Unlock()
+	if bad {
+		_, _ = c.Read(make([]byte, 64<<10)) // its beginning is enough
+		_, _ = io.WriteString(c, "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+		return
+	}
 	box, err := new(net.Dialer).DialContext(ctx, "tcp", w.to)
 	if err != nil {
 		return
@@ -82,11 +91,14 @@ func (w *wire) carry(ctx context.Context, c net.Conn) {
 }
 
 // set cuts the wire, or mends it.
-func (w *wire) set(cut bool) {
+func (w *wire) set(cut bool) { w.be(cut, false) }
+
+// be cuts the wire, or has somebody else answer, or mends it.
+func (w *wire) be(cut, bad bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cut = cut
-	if cut {
+	w.cut, w.bad = cut, bad
+	if cut || bad {
 		for c := range w.open {
 			_ = c.Close()
 		}
@@ -137,4 +149,64 @@ func TestStreamBreaks(t *testing.T) {
 	if got := b.must("document.activeElement.value"); got != "My words" {
 		t.Errorf("what was typed is %v", got)
 	}
+}
+
+// A box that does not answer is seen: the page says since when, looks it, and sends nothing; what is typed stays. It is as before by
+// itself when the box answers, also if somebody else has answered meanwhile.
+func TestBoxAway(t *testing.T) {
+	b := openBrowser(t)
+	w := newWorld(t)
+	link, err := w.client.Page(t.Context(), api.NewPage{Scope: access.Answer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(link.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	way, port := forward(t, "127.0.0.1:"+at.Port())
+	at.Host = at.Hostname() + ":" + port
+	w.asks("Which door?")
+	b.visit(at.String())
+	b.until("document.activeElement.textContent === 'Open the page'")
+	b.press("Enter")
+	const live = "document.getElementById('live').textContent === 'Live' && document.getElementById('away').hidden && !document.querySelector('[aria-disabled]') && !document.body.matches('.stale')"
+	b.until(live)
+	b.must("document.querySelector('textarea[name=text]').focus()")
+	b.typed("The left")
+	for _, bad := range []bool{false, true} {
+		way.be(!bad, bad)
+		b.until("/does not answer since .*\\d\\d.*is from then/.test(document.getElementById('away').innerText) && document.body.matches('.stale')")
+		b.typed(" one")
+		b.must("window.same = true, document.querySelector('textarea').form.requestSubmit()")
+		b.until("window.same === true && document.activeElement.id === 'away'")
+		b.must("document.querySelector('textarea[name=text]').focus()")
+		w.asks("And then?")
+		way.be(false, false)
+		b.until(live)
+	}
+	b.until("document.querySelectorAll('article').length === 3 && document.title.startsWith('(3) Inbox')")
+	if got := b.must("document.querySelector('textarea[name=text]').value"); got != "The left one one" {
+		t.Errorf("what was typed is %v", got)
+	}
+	b.must("document.querySelector('textarea[name=text]').form.requestSubmit()")
+	b.until("location.search.includes('did=answered') && document.querySelectorAll('article').length === 2")
+	if _, err := w.client.RevokeToken(t.Context(), w.pages()[0]); err != nil {
+		t.Fatal(err)
+	}
+	w.asks("Still there?")
+	b.until("document.getElementById('away').innerText.includes('is logged out') && document.body.matches('.stale')")
+}
+
+// pages returns the names of the browsers that are logged in.
+func (w *world) pages() (all []string) {
+	w.t.Helper()
+	tokens, err := w.client.Tokens(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, token := range tokens {
+		all = append(all, token.Name)
+	}
+	return all
 }

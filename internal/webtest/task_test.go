@@ -87,3 +87,38 @@ func TestTaskView(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// What an agent said before the last 2,000 lines is read back to its beginning, by links, without scripts too; a secret that is cut there is not seen.
+func TestEarlierParts(t *testing.T) {
+	b := openBrowser(t)
+	w := newWorld(t)
+	w.script("T-1", "i=0\nwhile test $i -lt 5000; do i=$((i+1)); echo \"line $i of many\"; if test $i = 3000; then echo 'the key is ghp_"+strings.Repeat("Ab3", 12)+"'; fi; done\nwhile :; do sleep 1; done\n")
+	w.deliver("A plan", "T-1: The task")
+	root := w.in(b)
+	w.until("all is said", func() (bool, error) {
+		b.visit(root + "task?id=R1.T-1")
+		return b.must("document.getElementById('said').innerText.includes('line 5000 of many')") == true, nil
+	})
+	b.accessible("the end of a long transcript")
+	b.ask("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
+	b.visit(root + "task?id=R1.T-1")
+	for n, want := range []string{"line 5000 of many", "line 3000 of many", "line 1000 of many"} {
+		said := b.must("document.getElementById('said').innerText").(string)
+		if !strings.Contains(said, want) || strings.Contains(said, "Ab3Ab3") || len(strings.Split(said, "\n")) > 2100 {
+			t.Fatalf("the part %d before the end has not %s:\n%.2000s", n, want, said)
+		}
+		if n < 2 {
+			b.push("[...document.querySelectorAll('#said a.button')].find((e) => e.textContent.startsWith('What was said before'))")
+		}
+	}
+	if said := b.must("document.getElementById('said').innerText").(string); !strings.Contains(said, "line 1 of many") || strings.Contains(said, "What was said before") {
+		t.Errorf("the first part is\n%.2000s", said)
+	}
+	b.push("[...document.querySelectorAll('#said a.button')].find((e) => e.textContent === 'The end of it')")
+	if said := b.must("document.getElementById('said').innerText").(string); !strings.Contains(said, "line 5000 of many") {
+		t.Errorf("the end is\n%.2000s", said)
+	}
+	if _, err := w.client.CancelRun(t.Context(), "R1", api.Message{}); err != nil {
+		t.Fatal(err)
+	}
+}

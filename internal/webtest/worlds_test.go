@@ -55,6 +55,7 @@ var worlds = map[string]func(*testing.T) *world{
 	"finished": finishedWorld,
 	"huge":     hugeWorld,
 	"hostile":  hostileWorld,
+	"runners":  runnersWorld,
 }
 
 // shop are tasks as somebody might plan them.

@@ -169,7 +169,7 @@ type Grant struct {
 	TTL   time.Duration
 	Key   string
 
-	Resumes, Fresh string // as in [Granted]
+	Resumes, Fresh, Runner string // as in [Granted]
 }
 
 // Events implements [Command].
@@ -207,7 +207,7 @@ func (c Grant) decide(i Item) (Event, error) {
 	t := Token{c.Epoch, i.Granted + 1}
 	return Event{
 		Type: what, Actor: c.Actor, Session: t.Session(i.Subject), Token: t, Key: c.Key,
-		Payload: Granted{Phase: phase, Role: c.Role, TTLMS: c.TTL.Milliseconds(), Agent: c.Agent, Resumes: c.Resumes, Fresh: c.Fresh},
+		Payload: Granted{Phase: phase, Role: c.Role, TTLMS: c.TTL.Milliseconds(), Agent: c.Agent, Resumes: c.Resumes, Fresh: c.Fresh, Runner: c.Runner},
 	}, nil
 }
 
@@ -378,6 +378,8 @@ type Report struct {
 
 	Since    Since  // nothing was changed since then: it does not pass
 	NoChange string // the developer's claim why nothing has to be changed; it counts if nothing was
+	Runner   string // that ran the checks; "" for home
+	Signed   *Signed
 }
 
 // GateActor is the actor of the gate's reports.
@@ -393,7 +395,7 @@ func (c Report) decide(i Item) (Event, error) {
 	case i.Phase != agentsig.PhaseCIPending:
 		return Event{}, fmt.Errorf("%s is in %s: %w", i.ID, i.Phase, ErrNotPending)
 	}
-	g := Gate{Commit: c.Commit, Checks: c.Checks, Output: c.Output, Files: c.Files, NextPhase: agentsig.PhaseImplementation, Since: c.Since}
+	g := Gate{Commit: c.Commit, Checks: c.Checks, Output: c.Output, Files: c.Files, NextPhase: agentsig.PhaseImplementation, Since: c.Since, Runner: c.Runner, Signed: c.Signed}
 	if !c.Passed || c.Since != "" {
 		return Event{Type: GateFailed, Actor: GateActor, Key: c.Key, Payload: g}, nil
 	}
@@ -472,11 +474,12 @@ type Override struct {
 	Key    string
 }
 
-// OperatorActor is the actor of what the operator does, and ClientPrefix begins that of what a client of theirs does, before
-// the client's name. Who claims work can't have such a name.
+// OperatorActor is the actor of what the operator does. ClientPrefix begins that of what a client of theirs does, before the client's
+// name, and RunnerPrefix that of a runner. Who claims work can't have such a name.
 const (
 	OperatorActor = "operator"
 	ClientPrefix  = "client:"
+	RunnerPrefix  = "runner:"
 )
 
 // ByOperator reports whether an actor is the operator, or a client of theirs.

@@ -89,6 +89,8 @@ type Granted struct {
 	Resumes string `json:"resumes,omitempty"`
 	Fresh   string `json:"fresh,omitempty"`
 
+	Runner string `json:"runner,omitempty"` // that the session's process is on; empty for home
+
 	TokenSHA256 ledger.Hash `json:"token_sha256,omitzero"` // of the token of the session's process, if the box starts it
 }
 
@@ -167,6 +169,8 @@ type Gate struct {
 	NextPhase agentsig.Phase `json:"next_phase"`
 	Since     Since          `json:"since,omitempty"`     // nothing was changed since then, so no check ran
 	NoChange  string         `json:"no_change,omitempty"` // nothing was changed, and this is why, as the developer claims
+	Runner    string         `json:"runner,omitempty"`    // that ran the checks; empty for home
+	Signed    *Signed        `json:"signed,omitempty"`    // by that runner; nil if no check ran
 }
 
 // Since says since when nothing was changed in what is handed in; empty if something was.

@@ -150,7 +150,7 @@ func (i Item) granted(e ledger.Event, p Granted, err error) (Item, error) {
 		err = t.UnmarshalText([]byte(e.Lease))
 	}
 	i = i.to(p.Phase)
-	i.Lease = &Lease{Token: t, Actor: e.Actor, Role: p.Role, Agent: p.Agent, TTL: time.Duration(p.TTLMS) * time.Millisecond, Key: e.Key}
+	i.Lease = &Lease{Token: t, Actor: e.Actor, Role: p.Role, Agent: p.Agent, TTL: time.Duration(p.TTLMS) * time.Millisecond, Key: e.Key, Runner: p.Runner}
 	i.Granted = t.Counter
 	return i, err
 }

@@ -59,6 +59,8 @@ type Lease struct {
 	Agent string        // that the box started for it, or [PersonAgent]; empty if somebody claimed it
 	TTL   time.Duration // 0 if it has no term
 	Key   string        // of the request that it was granted to
+
+	Runner string // that its session's process is on; "" for home
 }
 
 // Permit is a merge that was allowed, and the ledger's sequence of the event that says so.

@@ -26,6 +26,7 @@ var (
 	ErrCheckout    = errors.New("this is the user's checkout, which is never changed")
 	ErrUnrelated   = errors.New("they have no commit in common: bring the work to the branch that it was to begin from")
 	ErrGone        = errors.New("git does not have all of it any more: it was collected (git gc), or is damaged")
+	ErrExists      = errors.New("this name stands for another commit there already, and is never moved")
 	ErrTooMuch     = errors.New("it printed more than can be held")
 	ErrTooSlow     = errors.New("it took too long: look for a named pipe among the files, or a disk or server that does not answer")
 )

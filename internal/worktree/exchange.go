@@ -36,7 +36,7 @@ func OpenExchange(ctx context.Context, user *Repo, path string) (*Exchange, erro
 	own := *user
 	own.home, own.common, own.turn = place{dir: path, gitDir: path}, path, make(turn, 1)
 	x := &Exchange{Repo: &own, user: user, shared: make(turn, 1)}
-	format, err := user.read(ctx, user.home, "rev-parse", "--show-object-format")
+	format, err := user.Format(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +115,9 @@ func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
 
 // kept is where the refs are that hold what a run needs here.
 func kept(run string) string { return "refs/signalbox/" + run + "/" }
+
+// PushedRefs is below what runners on other machines push for a run, as refs that are never moved.
+func PushedRefs(run string) string { return "refs/tasks/" + run + "/" }
 
 // baseRef holds what the latest run began with: the next one fetches what is new since.
 const baseRef = "refs/signalbox/base"
@@ -263,10 +266,10 @@ func (e *GitError) short() bool {
 	return false
 }
 
-// Forget drops what was kept for a run that has ended, and the branch that its work was
+// Forget drops what was kept for a run that has ended, what was pushed for it, and the branch that its work was
 // merged to. Now and then it makes room.
 func (x *Exchange) Forget(ctx context.Context, run, branch string) error {
-	return x.drop(ctx, kept(run), ref(branch))
+	return x.drop(ctx, kept(run), PushedRefs(run), ref(branch))
 }
 
 // byHand is in the place of a run's name where work that is in no run is kept. No run can have it.
@@ -304,14 +307,7 @@ func (x *Exchange) ForgetByHand(ctx context.Context) error { return x.drop(ctx, 
 
 // drop drops refs, or all below a prefix that ends in a slash.
 func (x *Exchange) drop(ctx context.Context, refs ...string) error {
-	var drop strings.Builder
-	err := x.each(ctx, x.home, func(name string) {
-		fmt.Fprintf(&drop, "delete %s\n", strings.TrimPrefix(name, "\n"))
-	}, call{args: slices.Concat([]string{"for-each-ref", "--format=%(refname)%00"}, refs)})
-	if err != nil {
-		return err
-	}
-	if err := x.write(ctx, x.home, call{args: []string{"update-ref", "--stdin"}, stdin: drop.String()}); err != nil {
+	if err := x.Drop(ctx, refs...); err != nil {
 		return err
 	}
 	// Another run may be fetching: what is younger than that can take stays.

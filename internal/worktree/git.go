@@ -81,6 +81,8 @@ type call struct {
 	stdin string
 	out   io.Writer // may be nil
 	in    string    // below the top of the files, if it does not run there
+	input io.Reader // in the place of stdin, if it is not a text
+	most  *Most     // what each process of it may use; nil for all there is
 
 	patience time.Duration // with it, if it may take longer than most
 }
@@ -91,6 +93,9 @@ func (r *Repo) run(ctx context.Context, at place, c call) error {
 	ctx, cancel := r.limit(ctx, c.patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.program, slices.Concat(always, c.args)...)
+	if c.most != nil {
+		cmd = exec.CommandContext(ctx, "sh", slices.Concat([]string{"-c", c.most.script(), "sh", r.program}, always, c.args)...)
+	}
 	cmd.Dir = cmp.Or(c.in, at.dir)
 	cmd.Env = slices.Concat(r.env, c.env)
 	if at.gitDir != "" {
@@ -104,6 +109,9 @@ func (r *Repo) run(ctx context.Context, at place, c call) error {
 	}
 	var stderr tail
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.stdin), c.out, &stderr
+	if c.input != nil {
+		cmd.Stdin = c.input
+	}
 	ownGroup(cmd)
 	cmd.WaitDelay = endGrace
 	err := cmd.Run()

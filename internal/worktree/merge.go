@@ -218,17 +218,37 @@ func (r *Repo) commit(ctx context.Context, at place, message string) error {
 // git a name and an address.
 func (r *Repo) identity(ctx context.Context, at place) ([]string, error) {
 	for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
-		_, err := r.read(ctx, at, "-c", "user.useConfigOnly=true", "var", who)
-		if failed := (*GitError)(nil); errors.As(err, &failed) {
+		_, known, err := r.who(ctx, at, who)
+		if err != nil {
+			return nil, err
+		}
+		if !known {
 			const name, address = "Signalbox", "signalbox@localhost"
 			return []string{
 				"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + address,
 				"GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + address,
 			}, nil
 		}
-		if err != nil {
-			return nil, err
-		}
 	}
 	return nil, nil
+}
+
+// who returns what git says of an author or committer, if the user told it a name and an address.
+func (r *Repo) who(ctx context.Context, at place, variable string) (ident string, known bool, err error) {
+	ident, err = r.read(ctx, at, "-c", "user.useConfigOnly=true", "var", variable)
+	if failed := (*GitError)(nil); errors.As(err, &failed) {
+		return "", false, nil
+	}
+	return ident, err == nil, err
+}
+
+// Author returns the name and the address that commits here are made by; empty if the user told git none.
+func (r *Repo) Author(ctx context.Context) (name, address string, err error) {
+	ident, known, err := r.who(ctx, r.home, "GIT_AUTHOR_IDENT") // NAME <ADDRESS> TIME ZONE
+	if err != nil || !known {
+		return "", "", err
+	}
+	name, rest, _ := strings.Cut(ident, " <")
+	address, _, _ = strings.Cut(rest, ">")
+	return name, address, nil
 }

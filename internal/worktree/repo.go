@@ -41,8 +41,8 @@ func IsTop(dir string) bool {
 	return err == nil
 }
 
-// Open finds the checkout that a directory is in.
-func Open(ctx context.Context, dir string) (*Repo, error) {
+// find finds the git program, and returns a repository that is nowhere yet.
+func find(ctx context.Context) (*Repo, error) {
 	program, err := exec.LookPath("git")
 	if err != nil {
 		return nil, fmt.Errorf("%w (%w)", ErrNoGit, err)
@@ -54,17 +54,38 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		pauses:   []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
 		patience: patience,
 	}
+	_, err = r.version(ctx)
+	return r, err
+}
+
+// version returns what git says of its version, unless it is too old.
+func (r *Repo) version(ctx context.Context) (string, error) {
+	version, err := r.read(ctx, place{}, "version")
+	if err == nil && !recent(version) {
+		err = fmt.Errorf("%s: %w", safetext.Escape(version), ErrOldGit)
+	}
+	return version, err
+}
+
+// GitVersion returns what the git here says of its version. It fails if there is none, or it is too old.
+func GitVersion(ctx context.Context) (string, error) {
+	r, err := find(ctx)
+	if err != nil {
+		return "", err
+	}
+	return r.version(ctx)
+}
+
+// Open finds the checkout that a directory is in.
+func Open(ctx context.Context, dir string) (*Repo, error) {
+	r, err := find(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
 	at := place{dir: dir}
-	version, err := r.read(ctx, at, "version")
-	if err != nil {
-		return nil, err
-	}
-	if !recent(version) {
-		return nil, fmt.Errorf("%s: %w", safetext.Escape(version), ErrOldGit)
-	}
 	for _, found := range []struct {
 		to    *string
 		query []string

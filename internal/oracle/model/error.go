@@ -26,11 +26,11 @@ type Error struct {
 	// Message says what happened: in the provider's words, if there are any. It can be
 	// printed: it is short, escaped, and has no key in it.
 	Message string
-	// Temporary is set if the same request may succeed later: the provider is busy or
-	// broken, or the connection is.
+	// Temporary is set if the same request may succeed soon: the provider is busy or
+	// broken, or the connection is. If the provider wants to be left alone for longer than
+	// anybody would wait for, it is not.
 	Temporary bool
-	// RetryAfter is how long the provider wants to be left alone, 0 if it does not say; at
-	// most five minutes.
+	// RetryAfter is how long the provider wants to be left alone, 0 if it does not say.
 	RetryAfter time.Duration
 	Err        error // what lies beneath, or nil
 }
@@ -57,6 +57,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // advice is what the user can do.
 func (e *Error) advice() string {
 	switch {
+	case e.RetryAfter > patience:
+		return fmt.Sprintf("it wants to be left alone for %v, and %v is all that is waited: ask again then", e.RetryAfter.Round(time.Second), patience)
 	case e.RetryAfter > 0:
 		return "try again in " + e.RetryAfter.Round(time.Second).String()
 	case e.Temporary:
@@ -150,6 +152,7 @@ func (x *exchange) refusal(resp *http.Response, body []byte, now time.Time) *Err
 	}
 	if e.Temporary {
 		e.RetryAfter = retryAfter(resp.Header, now)
+		e.Temporary = e.RetryAfter <= patience
 	}
 	return e
 }
@@ -198,7 +201,7 @@ func passes(err error) bool {
 	return true
 }
 
-// retryAfter reads how long to wait, bounded.
+// retryAfter reads how long to wait; what is longer than a year is a year.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	for _, field := range []struct {
 		name string
@@ -216,7 +219,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		if math.IsNaN(n) {
 			continue
 		}
-		return time.Duration(min(max(n*float64(field.unit), 0), float64(maxRetryAfter)))
+		return time.Duration(min(max(n*float64(field.unit), 0), float64(365*24*time.Hour)))
 	}
 	return 0
 }

@@ -100,7 +100,9 @@ type Reply struct {
 
 // The bounds of a reply.
 const (
-	maxReply      = 8 << 20 // text, reasoning and calls together
-	maxCalls      = 128
-	maxRetryAfter = 5 * time.Minute
+	maxReply = 8 << 20 // text, reasoning and calls together
+	maxCalls = 128
 )
+
+// patience is how long a provider is waited for that wants to be left alone.
+const patience = 5 * time.Minute

@@ -17,7 +17,6 @@ import (
 
 // What a server refuses is told with its words, and whether to try again. It is asked once.
 func TestRefusals(t *testing.T) {
-	later := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
 	for _, c := range []struct {
 		fails     string
 		status    int
@@ -35,10 +34,11 @@ func TestRefusals(t *testing.T) {
 		{"422 odd", 422, false, 0, " answers 422: odd"},
 		{"429 slow down\n  Retry-After: 7", 429, true, 7 * time.Second, " answers 429: slow down (try again in 7s)"},
 		{"429 slow down\n  Retry-After: 1\n  Retry-After-Ms: 2500", 429, true, 2500 * time.Millisecond, " answers 429: slow down (try again in 3s)"},
-		{"429 slow down\n  Retry-After: " + later, 429, true, 5 * time.Minute, " answers 429: slow down (try again in 5m0s)"},
+		{"429 slow down\n  Retry-After: 300", 429, true, 5 * time.Minute, " answers 429: slow down (try again in 5m0s)"},
+		{"429 slow down\n  Retry-After: 5400", 429, false, 90 * time.Minute, " answers 429: slow down (it wants to be left alone for 1h30m0s, and 5m0s is all that is waited: ask again then)"},
 		{"429 slow down\n  Retry-After: NaN", 429, true, 0, " answers 429: slow down (try again later)"},
 		{"429 slow down\n  Retry-After: -5", 429, true, 0, " answers 429: slow down (try again later)"},
-		{"429 slow down\n  Retry-After: 1e300", 429, true, 5 * time.Minute, " answers 429: slow down (try again in 5m0s)"},
+		{"429 slow down\n  Retry-After: 1e300", 429, false, 365 * 24 * time.Hour, " answers 429: slow down (it wants to be left alone for 8760h0m0s, and 5m0s is all that is waited: ask again then)"},
 		{"429\n  a: b\n\n  {\"error\": {\"message\": \"pay first\", \"type\": \"insufficient_quota\"}}", 429, false, 0, " answers 429: pay first (check the plan and its billing)"},
 		{"500 oh\x1b[2J", 500, true, 0, ` answers 500: oh\x1b[2J (try again later)`},
 		{"502\n  content-type: text/html\n\n  <html>Bad gateway</html>", 502, true, 0, " answers 502: Bad Gateway (try again later)"},
@@ -62,6 +62,17 @@ func TestRefusals(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The pause that a server asks for can end at a time of day.
+func TestPauseUntil(t *testing.T) {
+	both(t, func(t *testing.T, p model.Provider) {
+		s := script(t, "== a\nasked: .\nfails: 429 slow down\n  Retry-After: "+time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)+"\n")
+		e := failed(t, client(t, p, s.URL()), question("go"))
+		if e.Temporary || e.RetryAfter > time.Hour || e.RetryAfter < time.Minute {
+			t.Errorf("it is %+v", e)
+		}
+	})
 }
 
 // A reply that breaks off is an error, whatever came of it.

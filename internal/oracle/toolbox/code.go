@@ -80,7 +80,7 @@ func arguments(raw json.RawMessage, into any) (wrong string) {
 	case errors.As(err, &kind):
 		return fmt.Sprintf("the argument %s can't be a %s: see the tool's schema", quote(kind.Field), quote(kind.Value))
 	}
-	return "the arguments do not fit the tool's schema: " + quote(strings.TrimPrefix(err.Error(), "json: "))
+	return "the arguments do not fit the tool's schema: " + cutRunes(safetext.Escape(strings.TrimPrefix(err.Error(), "json: ")), 100)
 }
 
 // at says what is wrong with a path, in a result.

@@ -84,7 +84,7 @@ func TestSearch(t *testing.T) {
 		{object{"query": "(", "regexp": true}, "the query is no regular expression in RE2's syntax: "},
 		{object{"query": "x", "limit": 0}, "limit is 1 to 50, not 0"},
 		{object{"query": "x", "limit": "many"}, `the argument "limit" can't be a "string": see the tool's schema`},
-		{object{"query": "x", "where": "y"}, "the arguments do not fit the tool's schema: \"unknown field \"where\"\""},
+		{object{"query": "x", "where": "y"}, "the arguments do not fit the tool's schema: unknown field \"where\""},
 		{object{"query": "x", "path": "../"}, "leads out of the repository"},
 		{object{"query": "x", "path": ".git"}, "secrets"},
 		{object{"query": "x", "path": "none"}, `there is no file "none"`},

@@ -1,0 +1,40 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// Post sends what a runner has to say, and returns the answer.
+func Post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+	return post[T](ctx, c, path, "", body)
+}
+
+// Get asks what a runner has to know, and returns the answer.
+func Get[T any](ctx context.Context, c *Client, path string) (T, error) { return get[T](ctx, c, path) }
+
+// Stream calls connected when a stream has begun, and f with each of its messages, until it breaks off or ctx ends.
+func (c *Client) Stream(ctx context.Context, path string, connected func(), f func(data string) error) error {
+	resp, err := c.send(ctx, http.MethodGet, path, "", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	connected()
+	err = serverSent(resp.Body, f)
+	if err == nil {
+		err = fmt.Errorf("%w any more: it has ended the connection", ErrNoBox)
+	}
+	return errors.Join(ctx.Err(), err)
+}
+
+// Cause is why a box was not reached, without the request: if others carry that, it names no place that anybody knows.
+func Cause(err error) error {
+	if not, is := errors.AsType[*url.Error](err); is {
+		return not.Err
+	}
+	return err
+}

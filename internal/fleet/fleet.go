@@ -1,0 +1,558 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/background"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/mailbox"
+	"github.com/signalbox-dev/signalbox/internal/order"
+)
+
+// Home is the box's own runner.
+type Home interface {
+	order.Runner
+	// Share brings what an order on another machine is about into the box's own repository, and returns the refs there that it
+	// is about, as the runner is to have them.
+	Share(ctx context.Context, o order.Order) (refs []string, err error)
+	// Elsewhere returns the runner that a session is, or was, on, for as long as there is a record of it; "" for home.
+	Elsewhere(session string) string
+	// Record changes the box's copy of what was said or printed at a runner.
+	Record(runner string, s order.Said) error
+	// Machine is what can be done here.
+	Machine() delivery.Machine
+}
+
+// Known is a runner that may dial in.
+type Known struct {
+	Name     string
+	Labels   []string
+	Key      string    // the hash of the key that it is known by
+	Joined   uint64    // the sequence of the event that says so
+	At       time.Time // when it joined
+	Draining bool
+	DrainBy  time.Time // when what it has is given up, if it is drained; zero for never
+}
+
+// Options are what a fleet works with.
+type Options struct {
+	Home      Home
+	Conductor order.Conductor
+	Mail      *mailbox.Set
+	Known     func() []Known // the runners that have joined, by the ledger
+	Runs      func() []string
+	Settings  order.Settings
+	Version   string        // of the box
+	Lost      time.Duration // after which a runner that says nothing is lost
+	Now       func() time.Time
+	Logger    *slog.Logger
+}
+
+// Fleet hands each order to the runner that it is for.
+type Fleet struct {
+	Home
+	o     Options
+	began time.Time
+
+	mu       sync.Mutex
+	machines map[string]*machine
+	sessions map[string]string // which runner a session was given to
+	calls    uint64            // the last call's number
+
+	knew []Known // when it was looked last; nil if it never was
+
+	looking sync.Mutex // held while home is looked at
+	looked  time.Time
+	homely  delivery.Machine
+
+	arm chan struct{} // has something when there is a machine to watch
+
+	group *background.Group
+}
+
+// machine is a runner on another machine, as far as something is to be done there or was heard of it.
+type machine struct {
+	here  order.Here
+	heard time.Time // when it said something last; when the fleet began if it has not
+	lost  chan struct{}
+	gone  bool // lost is closed
+
+	flights map[string]*flight // by the order's name
+	calls   []*call            // not answered yet
+	line    *Line              // the newest one; nil if it follows nothing
+}
+
+// flight is an order that is to be under way on another machine.
+type flight struct {
+	order.Assigned
+	done chan error // what the runner says of it
+}
+
+type call struct {
+	order.Call
+	answer chan order.Answer // nil if nobody waits for it
+}
+
+// left reports whether a runner has left as it should: it said that it would, had nothing under way, and has gone. The caller holds mu.
+func (m *machine) left() bool { return m.here.Leaving && len(m.here.Alive) == 0 && m.line == nil }
+
+// New makes a fleet. Whoever makes one stops it.
+func New(o Options) *Fleet {
+	f := &Fleet{Home: o.Home, o: o, began: o.Now(), machines: map[string]*machine{}, sessions: map[string]string{}, arm: make(chan struct{}, 1), group: background.New(context.Background())}
+	f.group.Go(f.watch)
+	return f
+}
+
+// Stop ends what the fleet does by itself.
+func (f *Fleet) Stop() { f.group.Stop() }
+
+// Errors of those who speak for a runner.
+var (
+	ErrNotYours = errors.New("that is none of this runner's")
+	ErrUnknown  = errors.New("this box has no such runner: it was removed, or never joined")
+	ErrForm     = errors.New("that is not what a runner says")
+	errLost     = errors.New("nothing was heard of the runner")
+	errNewLine  = errors.New("the runner follows anew")
+)
+
+// of returns the machine of a runner. The caller holds mu.
+func (f *Fleet) of(name string) *machine {
+	m := f.machines[name]
+	if m == nil {
+		m = &machine{heard: f.began, lost: make(chan struct{}), flights: map[string]*flight{}}
+		f.machines[name] = m
+		select {
+		case f.arm <- struct{}{}:
+		default:
+		}
+	}
+	return m
+}
+
+func (f *Fleet) known(name string) (Known, bool) {
+	all := f.o.Known()
+	at := slices.IndexFunc(all, func(k Known) bool { return k.Name == name })
+	if at < 0 {
+		return Known{}, false
+	}
+	return all[at], true
+}
+
+// watch notes which runners are lost. Without any it waits.
+func (f *Fleet) watch(ctx context.Context) {
+	tick := time.NewTicker(max(min(time.Second, f.o.Lost/4), time.Millisecond))
+	tick.Stop()
+	for {
+		select {
+		case <-f.arm:
+			tick.Reset(max(min(time.Second, f.o.Lost/4), time.Millisecond))
+		case <-tick.C:
+			if f.look() == 0 {
+				tick.Stop()
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look notes which runners are lost by now, or takes work again, and forgets those that were removed when nothing is to be done there any more.
+// It returns how many are left.
+func (f *Fleet) look() (left int) {
+	now, known := f.o.Now(), f.o.Known()
+	changed := false
+	defer func() {
+		if changed {
+			f.o.Conductor.MachinesChanged()
+		}
+	}()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changed = f.knew != nil && !slices.EqualFunc(known, f.knew, func(a, b Known) bool { return a.Name == b.Name && a.Draining == b.Draining })
+	f.knew = known
+	for name, m := range f.machines {
+		removed := !slices.ContainsFunc(known, func(k Known) bool { return k.Name == name })
+		if !m.gone && (removed || now.Sub(m.heard) >= f.o.Lost) {
+			m.gone, changed = true, true
+			close(m.lost)
+			f.o.Logger.Warn("a runner is lost", "runner", name, "silent", now.Sub(m.heard).Round(time.Second), "removed", removed)
+		}
+		if by := drainBy(known, name); !by.IsZero() && !now.Before(by) && !m.gone && len(m.flights) > 0 { // its sessions are told that they are over
+			close(m.lost)
+			m.lost = make(chan struct{})
+		}
+		if removed && len(m.flights) == 0 {
+			m.hangUp()
+			delete(f.machines, name)
+		}
+	}
+	return len(f.machines)
+}
+
+// drainBy is when what a runner has is given up.
+func drainBy(known []Known, name string) time.Time {
+	for _, k := range known {
+		if k.Name == name {
+			return k.DrainBy
+		}
+	}
+	return time.Time{}
+}
+
+// hangUp ends the connection that a runner follows by. The caller holds mu.
+func (m *machine) hangUp() {
+	if m.line != nil {
+		m.line.end()
+		m.line = nil
+	}
+}
+
+// CarryOut has an order carried out by the runner that it is for, and returns when what came of it is handed in. If that runner is lost,
+// a session that it had is over, and anything else fails, to be given to another one.
+func (f *Fleet) CarryOut(ctx context.Context, o order.Order) error {
+	if o.Runner == "" {
+		return f.Home.CarryOut(ctx, o)
+	}
+	refs, err := f.Share(ctx, o)
+	if err != nil {
+		return err
+	}
+	fl := &flight{order.Assigned{Order: o.ForRunner(), Name: o.Name(), Fetch: refs}, make(chan error, 1)}
+	f.mu.Lock()
+	m := f.of(o.Runner)
+	m.flights[fl.Name] = fl
+	if o.Session != nil {
+		f.sessions[o.Session.ID] = o.Runner
+	}
+	lost := m.lost
+	m.stir()
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if m.flights[fl.Name] == fl {
+			delete(m.flights, fl.Name)
+			m.stir()
+		}
+	}()
+	select {
+	case err := <-fl.done:
+		if err == nil && (o.Do == delivery.DoStart || o.Do == delivery.DoEnd) {
+			f.forget(o.Session.ID)
+		}
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-lost:
+		return f.lose(ctx, o)
+	}
+}
+
+// lose deals with an order whose runner is lost.
+func (f *Fleet) lose(ctx context.Context, o order.Order) error {
+	if o.Do != delivery.DoStart && o.Do != delivery.DoEnd {
+		return fmt.Errorf("%w %s, which had %s", errLost, o.Runner, o.ID)
+	}
+	s := o.Session.ID
+	why, silent := f.why(o.Runner)
+	ended := delivery.Ended{How: delivery.Lost, Detail: why}
+	if silent {
+		ended.Runner = o.Runner
+	}
+	err := f.o.Conductor.HandIn(ctx, o.Run.Subject, delivery.End{Session: s, Ended: ended})
+	if err == nil {
+		f.forget(s)
+	}
+	return err
+}
+
+// why says why a runner has no session any more, and whether it is because nothing was heard of it.
+func (f *Fleet) why(runner string) (why string, silent bool) {
+	k, ok := f.known(runner)
+	switch now := f.o.Now(); {
+	case !ok:
+		return "the runner " + runner + " was removed", false
+	case !k.DrainBy.IsZero() && !now.Before(k.DrainBy):
+		return "the runner " + runner + " was drained, and the time that its sessions had is over", false
+	}
+	return fmt.Sprintf("nothing was heard of the runner %s for %v", runner, f.o.Lost), true
+}
+
+// forget drops what is kept of a session that is over.
+func (f *Fleet) forget(session string) {
+	f.o.Mail.Forget(session)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.sessions, session)
+}
+
+// runnerOf returns which runner has a session; "" if it is at home, or over.
+func (f *Fleet) runnerOf(session string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sessions[session]
+}
+
+// call asks something of a runner and does not wait for what comes of it.
+func (f *Fleet) call(runner string, c order.Call) { f.put(runner, &call{Call: c}) }
+
+func (f *Fleet) put(runner string, c *call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m := f.of(runner)
+	if m.gone && c.answer == nil || len(m.calls) >= maxCalls {
+		return // it begins anew when it is back, with what is due then
+	}
+	f.calls++
+	c.ID = f.calls
+	m.calls = append(m.calls, c)
+	m.stir()
+}
+
+// maxCalls bounds what waits for a runner that does not answer.
+const maxCalls = 1024
+
+// ask asks something of a runner, and waits for the answer.
+func (f *Fleet) ask(ctx context.Context, runner string, c order.Call) (order.Answer, error) {
+	f.mu.Lock()
+	lost := f.of(runner).lost
+	f.mu.Unlock()
+	asked := &call{c, make(chan order.Answer, 1)}
+	f.put(runner, asked)
+	defer f.settle(runner, asked.ID)
+	select {
+	case a := <-asked.answer:
+		if a.Error != "" {
+			return a, errors.New(a.Error)
+		}
+		return a, nil
+	case <-lost:
+		return order.Answer{}, fmt.Errorf("%w %s", errLost, runner)
+	case <-ctx.Done():
+		return order.Answer{}, ctx.Err()
+	}
+}
+
+// settle takes a call that was answered, or that nobody waits for any more, off the list, and returns it.
+func (f *Fleet) settle(runner string, id uint64) (found *call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if m := f.machines[runner]; m != nil {
+		m.calls = slices.DeleteFunc(m.calls, func(c *call) bool {
+			if c.ID == id {
+				found = c
+			}
+			return c.ID == id
+		})
+	}
+	return found
+}
+
+// askPatience is for how long a runner may take to answer a question that does not wait for anything.
+const askPatience = 30 * time.Second
+
+// Again says to a session that has connected what it was told and has not answered.
+func (f *Fleet) Again(s delivery.Session) error {
+	if s.Runner == "" {
+		return f.Home.Again(s)
+	}
+	f.call(s.Runner, order.Call{Do: order.CallAgain, Session: &s})
+	return nil
+}
+
+// TurnEnded notes that a session has answered a prompt.
+func (f *Fleet) TurnEnded(session, prompt string) {
+	if at := f.runnerOf(session); at != "" {
+		f.call(at, order.Call{Do: order.CallTurnEnded, Session: &delivery.Session{ID: session}, Prompt: prompt})
+		return
+	}
+	f.Home.TurnEnded(session, prompt)
+}
+
+// Gone notes that a session has reported its end.
+func (f *Fleet) Gone(session string) {
+	at := f.runnerOf(session)
+	if at == "" {
+		f.Home.Gone(session)
+		return
+	}
+	f.call(at, order.Call{Do: order.CallGone, Session: &delivery.Session{ID: session}})
+	f.forget(session)
+}
+
+// Alive returns the sessions whose processes run, as far as that is known: not those of a runner that is lost.
+func (f *Fleet) Alive() []string {
+	alive := f.Home.Alive()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.machines {
+		if !m.gone {
+			alive = append(alive, m.here.Alive...)
+		}
+	}
+	return alive
+}
+
+// Evidence reads a file that a session's agent names.
+func (f *Fleet) Evidence(session, ref string, most int64) ([]byte, error) {
+	at := f.runnerOf(session)
+	if at == "" {
+		return f.Home.Evidence(session, ref, most)
+	}
+	ctx, cancel := context.WithTimeout(f.group.Context(), askPatience)
+	defer cancel()
+	a, err := f.ask(ctx, at, order.Call{Do: order.CallEvidence, Session: &delivery.Session{ID: session}, Ref: ref, Most: most})
+	if err == nil && int64(len(a.Data)) > most {
+		err = fmt.Errorf("the runner %s sent more than %d bytes", at, most)
+		f.o.Logger.Warn("evidence was refused", "session", session, "error", err)
+	}
+	return a.Data, err
+}
+
+// Look looks whether the user's checkout was changed while a session ran. One on another machine can't have.
+func (f *Fleet) Look(run, branch, session, task, plan string) <-chan struct{} {
+	if f.runnerOf(session) == "" {
+		return f.Home.Look(run, branch, session, task, plan)
+	}
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+// Distrust says why a reviewer's word can't be trusted.
+func (f *Fleet) Distrust(run, session string) (string, error) {
+	at := f.runnerOf(session)
+	if at == "" {
+		return f.Home.Distrust(run, session)
+	}
+	ctx, cancel := context.WithTimeout(f.group.Context(), askPatience)
+	defer cancel()
+	a, err := f.ask(ctx, at, order.Call{Do: order.CallDistrust, Run: run, Session: &delivery.Session{ID: session}})
+	return a.Text, err
+}
+
+// AcceptFollowed takes what reviewers' programs follow now as the operator's will, on all machines.
+func (f *Fleet) AcceptFollowed() error {
+	f.all(order.Call{Do: order.CallAcceptFollowed})
+	return f.Home.AcceptFollowed()
+}
+
+// LeaveFollowed says that a run does not need to know any more what they follow.
+func (f *Fleet) LeaveFollowed(run string) {
+	f.all(order.Call{Do: order.CallLeaveFollowed, Run: run})
+	f.Home.LeaveFollowed(run)
+}
+
+// all asks the same of every runner that is there.
+func (f *Fleet) all(c order.Call) {
+	f.mu.Lock()
+	names := slices.Collect(maps.Keys(f.machines))
+	f.mu.Unlock()
+	for _, name := range names {
+		f.call(name, c)
+	}
+}
+
+// Ready reports why a run could not be carried out as the settings want it. Where there are other machines, a program that is missing here
+// may be there: a task waits for it, and says so.
+func (f *Fleet) Ready() error {
+	err := f.Home.Ready()
+	if errors.Is(err, order.ErrNoProgram) && len(f.o.Known()) > 0 {
+		return nil
+	}
+	return err
+}
+
+// homeNow is what can be done at home, looked at no more often than a runner elsewhere says what it can do.
+func (f *Fleet) homeNow() delivery.Machine {
+	f.looking.Lock()
+	defer f.looking.Unlock()
+	if now := f.o.Now(); f.looked.IsZero() || now.Sub(f.looked) >= order.Heartbeat {
+		f.homely, f.looked = f.Machine(), now
+	}
+	m := f.homely
+	m.Sessions = len(f.Home.Alive())
+	return m
+}
+
+// Machines are those that work can be given to now, and those that are away: nil if there is none but home.
+func (f *Fleet) Machines() []delivery.Machine {
+	known := f.o.Known()
+	if len(known) == 0 {
+		return nil
+	}
+	home := f.homeNow()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := []delivery.Machine{home}
+	for _, k := range known {
+		m := f.machines[k.Name]
+		if m == nil || m.here.Protocol == 0 {
+			all = append(all, delivery.Machine{Name: k.Name, Labels: k.Labels, Away: true})
+			continue
+		}
+		if m.here.Problem != "" {
+			continue
+		}
+		update, err := order.Speaks(m.here.Protocol)
+		one := delivery.Machine{
+			Name: k.Name, Labels: k.Labels, Places: m.here.Places, Sessions: len(m.here.Alive), Checks: m.here.Checks,
+			Draining: k.Draining || m.here.Leaving || update != "" || err != nil, Away: m.gone,
+		}
+		for _, a := range m.here.Agents {
+			one.Agents = append(one.Agents, a.Name)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// Runners is how the runners on other machines are, for people.
+func (f *Fleet) Runners() []api.Runner {
+	now, all := f.o.Now(), []api.Runner{}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, k := range f.o.Known() {
+		r := api.Runner{Name: k.Name, Labels: k.Labels, State: api.RunnerLost}
+		m := f.machines[k.Name]
+		heard := m != nil && m.here.Protocol != 0
+		r.NotStarted = !heard && !k.At.Before(f.began)
+		if heard {
+			seconds := now.Sub(m.heard).Round(time.Millisecond).Seconds()
+			r.Protocol, r.Version, r.Sessions, r.Places, r.LastContactS, r.Problem = m.here.Protocol, m.here.Version, len(m.here.Alive), m.here.Places, &seconds, m.here.Problem
+			update, err := order.Speaks(m.here.Protocol)
+			if err != nil {
+				r.Problem = err.Error()
+			} else if update != "" {
+				r.Problem = update
+			}
+			for _, a := range m.here.Agents {
+				r.Agents = append(r.Agents, a.Name)
+			}
+			if m.left() {
+				at := m.heard
+				r.LeftAt = &at
+			}
+			switch {
+			case m.gone:
+				if update == "" && err == nil { // what it said of itself is long ago
+					r.Problem = ""
+				}
+			case k.Draining || m.here.Leaving || update != "" || err != nil:
+				r.State = api.RunnerDraining
+			default:
+				r.State = api.RunnerPresent
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}

@@ -1,0 +1,75 @@
+package worktree
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/gittest"
+)
+
+// Whoever commits in a mirror does it by the name that commits at the box have, if they have one.
+func TestCommitAs(t *testing.T) {
+	t.Parallel()
+	root := gittest.New(t)
+	user, err := Open(t.Context(), root)
+	must(t, err)
+	gittest.Git(t, root, "config", "user.name", "Ann O'Nymous")
+	gittest.Git(t, root, "config", "user.email", "ann@example.org")
+	name, address, err := user.Author(t.Context())
+	must(t, err)
+	if name != "Ann O'Nymous" || address != "ann@example.org" {
+		t.Errorf("commits are made by %q, %q", name, address)
+	}
+	mirror, err := InitMirror(t.Context(), t.TempDir(), strings.Repeat("1", 40))
+	must(t, err)
+	for _, who := range [][2]string{{"", ""}, {name, address}, {"-x", "<>"}, {"Bo", "bo@example.org"}, {"", ""}} {
+		must(t, mirror.CommitAs(t.Context(), who[0], who[1]))
+		settings := gittest.Git(t, mirror.Root(), "config", "--local", "--list")
+		has := strings.Contains(settings, "user.name="+who[0]+"\n") && strings.Contains(settings, "user.email="+who[1])
+		if set := strings.Contains(settings, "user."); set != (who[0] != "") || set && !has {
+			t.Errorf("with %q the mirror has\n%s", who, settings)
+		}
+	}
+}
+
+// A mirror stands where a user's checkout would: it can be opened, has an exchange and worktrees, and takes no repository
+// that it lies in for itself.
+func TestInitMirror(t *testing.T) {
+	t.Parallel()
+	for length, format := range map[int]string{40: "sha1", 64: "sha256"} {
+		above := gittest.New(t)
+		dir := above + "/mirror"
+		object := strings.Repeat("1", length)
+		r, err := InitMirror(t.Context(), dir, object)
+		must(t, err)
+		again, err := InitMirror(t.Context(), dir, object)
+		must(t, err)
+		if r.Root() != dir || again.Root() != dir {
+			t.Errorf("the mirror is at %s, and at %s", r.Root(), again.Root())
+		}
+		if got, err := r.Format(t.Context()); err != nil || got != format {
+			t.Errorf("format %s, %v", got, err)
+		}
+		_, _, err = r.Head(t.Context())
+		is(t, err, ErrNoCommit)
+		tree := gittest.GitIn(t, dir, "", "mktree")
+		commit := gittest.Git(t, dir, "commit-tree", "-m", "start", tree)
+		gittest.Git(t, dir, "update-ref", "refs/heads/base", commit)
+		x, err := OpenExchange(t.Context(), r, above+"/exchange.git")
+		must(t, err)
+		must(t, r.Add(t.Context(), above+"/tree", "signalbox-tasks/R1/a", commit))
+		must(t, x.Take(t.Context(), commit, "R1"))
+		if _, err := InitMirror(t.Context(), dir, strings.Repeat("1", 104-length)); err == nil {
+			t.Error("a mirror of another format is taken")
+		}
+	}
+	_, err := InitMirror(t.Context(), t.TempDir(), "abc")
+	is(t, err, ErrUnknown)
+	r, err := InitMirror(t.Context(), t.TempDir(), strings.Repeat("1", 40))
+	must(t, err)
+	for _, bad := range []Remote{{"ext::touch x", "A: b"}, {"http://127.0.0.1:1/x", "A"}, {"http://127.0.0.1:1/x", "A: b\nC: d"}, {"/tmp", "A: b"}} {
+		if err := r.FetchFrom(t.Context(), bad, "+a:a"); err == nil || !strings.Contains(err.Error(), "is no address") {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
