@@ -10,12 +10,9 @@ import (
 // no longer than a message can bear.
 func quote(s string) string {
 	const most = 200
-	if len(s) > most {
-		cut := most
-		for !utf8.RuneStart(s[cut]) && cut > most-utf8.UTFMax {
-			cut--
-		}
-		s = s[:cut] + "…"
+	s, whole := safetext.Prefix(s, most)
+	if !whole {
+		s += "…"
 	}
 	return "'" + safetext.Escape(s) + "'"
 }

@@ -8,7 +8,7 @@ import (
 
 // Each rule, dropped, is noticed.
 func TestMutants(t *testing.T) {
-	const all = "^Test(Escape|EscapeLines|Width|Cut|ClipLong)$|^FuzzEscape$"
+	const all = "^Test(Escape|EscapeLines|Width|Cut|ClipLong|Prefix)$|^FuzzEscape$"
 	mutant.All(t, []mutant.Noticed{
 		{By: all, Mutant: mutant.Mutant{Name: "accents pile up", File: "safetext.go", Old: "room--", New: "room = MaxMarks"}},
 		{By: all, Mutant: mutant.Mutant{Name: "an accent stands on an escape", File: "safetext.go", Old: "case !visible(r, size):\n\t\t\troom = 0", New: "case !visible(r, size):"}},
@@ -19,5 +19,7 @@ func TestMutants(t *testing.T) {
 		{By: all, Mutant: mutant.Mutant{Name: "the ellipsis has no room", File: "width.go", Old: "Clip(s, columns-1)", New: "Clip(s, columns)"}},
 		{By: all, Mutant: mutant.Mutant{Name: "a column is taken for shorter than it is", File: "width.go", Old: "(1 + MaxMarks) * utf8.UTFMax", New: "MaxMarks * utf8.UTFMax"}},
 		{By: all, Mutant: mutant.Mutant{Name: "all of a long text is looked at", File: "width.go", Old: "if columns < len(s)/longest {", New: "if columns < 0 {"}},
+		{By: all, Mutant: mutant.Mutant{Name: "a character is cut in two", File: "prefix.go", Old: "size > back {", New: "size > back && start < 0 {"}},
+		{By: all, Mutant: mutant.Mutant{Name: "what is no text is taken for half a character", File: "prefix.go", Old: "size > back {", New: "size > 0 {"}},
 	})
 }

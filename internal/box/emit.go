@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const (
@@ -292,15 +293,11 @@ func (b *Box) cleanSignal(s agentsig.Signal) agentsig.Signal {
 
 // short redacts a text once more, since escapes in it were read, and cuts it.
 func (b *Box) short(s string) string {
-	s = b.redact.Text(s)
-	if len(s) <= maxText {
+	s, whole := safetext.Prefix(b.redact.Text(s), maxText)
+	if whole {
 		return s
 	}
-	n := maxText
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return s + "…"
 }
 
 func (b *Box) clean(value any) any {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/enrolment"
-	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/remote"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -67,9 +66,6 @@ func (a *app) runRunner(ctx context.Context, dir string, places int, once bool) 
 	program, err := os.Executable()
 	if err != nil {
 		return err
-	}
-	if err := process.AdoptOrphans(); err != nil {
-		a.logger().Warn("what an agent leaves can't be adopted", "error", err)
 	}
 	carrier := e.Carrier(key)
 	defer carrier.CloseIdleConnections()

@@ -170,8 +170,8 @@ func TestUntilMutants(t *testing.T) {
 // A reason to wait that has no words is noticed.
 func TestWaitMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
-		{By: "TestNowhere", Mutant: mutant.Mutant{Name: "a machine that drains is waited for in silence", File: "wait.go", Old: "return !o.Away && !o.Draining && o.has(", New: "return !o.Away && o.has("}},
-		{By: "TestNowhere", Mutant: mutant.Mutant{Name: "what lies at home is waited for elsewhere", File: "wait.go", Old: "(o.Name == \"\" || !t.AtHome ||", New: "(true ||"}},
+		{By: "TestNowhere", Mutant: mutant.Mutant{Name: "a machine that drains is waited for in silence", File: "wait.go", Old: "return !o.Draining })", New: "return true })"}},
+		{By: "TestNowhere", Mutant: mutant.Mutant{Name: "what lies at home is waited for elsewhere", File: "wait.go", Old: "all, _ := r.suited(t, role, m)", New: "p := r.Settings.Roles[role]\n\tall, _ := able(p.Labels, p.Agent, m.Machines)"}},
 		{By: "TestWaitWords", Mutant: mutant.Mutant{Name: "a role that nobody plays is not spoken of", File: "wait.go",
 			Old: "return \"for somebody in the role \" + r.unplayed(t)", New: "return \"\""}},
 	})

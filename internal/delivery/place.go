@@ -53,8 +53,17 @@ func (t *Task) roomOn(role agentsig.Role, m Machine) bool {
 
 // fitting returns the machines that an agent in a role can be started on for a task; if there is none, why.
 func (r *Run) fitting(t *Task, role agentsig.Role, m Moment) (fits []Machine, held string) {
+	all, held := r.suited(t, role, m)
+	if held != "" {
+		return nil, held
+	}
+	return open(all)
+}
+
+// suited returns the machines that are there and can have an agent in a role for a task, however busy they are; if there is none, why.
+func (r *Run) suited(t *Task, role agentsig.Role, m Moment) (all []Machine, held string) {
 	p := r.Settings.Roles[role]
-	all, held := able(p.Labels, p.Agent, m.Machines)
+	all, held = able(p.Labels, p.Agent, m.Machines)
 	if held != "" {
 		return nil, held
 	}
@@ -64,7 +73,7 @@ func (r *Run) fitting(t *Task, role agentsig.Role, m Moment) (fits []Machine, he
 			return nil, "what was done lies at " + Home + " alone, which has no " + p.Agent + labelled(p.Labels)
 		}
 	}
-	return open(all)
+	return all, ""
 }
 
 // Fits returns the machines on which an agent can be started that wants these labels; if there is none, why.

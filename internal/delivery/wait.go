@@ -60,10 +60,8 @@ func (r *Run) WaitsSince(t *Task) time.Time {
 // Nowhere reports whether no machine that is there could go on with a task, however free it were: then a person has to do something.
 func (r *Run) Nowhere(t *Task, m Moment) bool {
 	role, _ := roleFor(t.Item.Phase)
-	p := r.Settings.Roles[role]
-	return !slices.ContainsFunc(m.Machines, func(o Machine) bool {
-		return !o.Away && !o.Draining && o.has(p.Labels) && slices.Contains(o.Agents, p.Agent) && (o.Name == "" || !t.AtHome || Reviewer(role))
-	})
+	all, _ := r.suited(t, role, m)
+	return !slices.ContainsFunc(all, func(o Machine) bool { return !o.Draining })
 }
 
 // Words says to a person what a task waits for. They are empty if it waits for nothing: it is over,

@@ -198,19 +198,25 @@ const ticks = 100
 
 // look returns a process, if it lives.
 func look(pid int) (proc, bool) {
+	p, lives, _ := inspect(pid)
+	return p, lives
+}
+
+// inspect returns a process that lives, or one that has ended and is not waited for yet.
+func inspect(pid int) (p proc, lives, ended bool) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	_, rest, ok := strings.Cut(string(stat), ") ") // the name before it may hold anything
 	fields := strings.Fields(rest)
-	if err != nil || !ok || len(fields) < 20 || fields[0] == "Z" {
-		return proc{}, false
+	if err != nil || !ok || len(fields) < 20 {
+		return proc{}, false, false
 	}
 	number := func(n int) uint64 { v, _ := strconv.ParseUint(fields[n-3], 10, 64); return v } // as proc(5) counts
 	line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 	return proc{
 		pid: pid, parent: int(number(4)), started: number(22), cpu: time.Duration(number(14)+number(15)) * time.Second / ticks,
 		line: strings.ReplaceAll(string(line), "\x00", " "),
-	}, true
+	}, fields[0] != "Z", fields[0] == "Z"
 }
 
 // sessions returns the session processes of this world that live.
@@ -220,12 +226,29 @@ func (w *world) sessions() []proc {
 
 // living returns the processes that live and are so.
 func living(are func(proc) bool) (all []proc) {
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range dirs {
-		pid, _ := strconv.Atoi(filepath.Base(dir))
+	for _, pid := range pids() {
 		if p, ok := look(pid); ok && are(p) {
 			all = append(all, p)
 		}
+	}
+	return all
+}
+
+// unawaited counts the children of a process that have ended and that it has not waited for.
+func unawaited(parent int) (n int) {
+	for _, pid := range pids() {
+		if p, _, ended := inspect(pid); ended && p.parent == parent {
+			n++
+		}
+	}
+	return n
+}
+
+func pids() (all []int) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		all = append(all, pid)
 	}
 	return all
 }

@@ -196,6 +196,9 @@ func (f *fleet) quiet() {
 					left = append(left, fmt.Sprintf("%s: %d %s", m.name, p.pid, p.line))
 				}
 			}
+			if n := unawaited(main); n > 0 {
+				left = append(left, fmt.Sprintf("%s: %d processes that have ended, and that %d does not wait for", m.name, n, main))
+			}
 		}
 		return len(left) == 0 && len(f.leftovers()) == 0
 	}

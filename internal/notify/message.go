@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
@@ -120,12 +119,9 @@ func about(run, task string) string {
 
 // written cuts what an agent wrote, and makes it safe to print.
 func written(text string) string {
-	if len(text) > maxWritten {
-		end := maxWritten
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end] + "…"
+	text, whole := safetext.Prefix(text, maxWritten)
+	if !whole {
+		text += "…"
 	}
 	return safetext.EscapeLines(text)
 }

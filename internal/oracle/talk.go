@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // The bounds of what a model is given of a conversation.
@@ -76,21 +76,9 @@ func earlier(x Exchange) Earlier {
 	said := listen(func(string) {})
 	said.write(x.Answer)
 	said.close()
-	question, whole := beginning(strings.TrimSpace(x.Question))
-	answer, all := beginning(strings.TrimSpace(said.clean.String()))
+	question, whole := safetext.Prefix(strings.TrimSpace(x.Question), maxBeforeText)
+	answer, all := safetext.Prefix(strings.TrimSpace(said.clean.String()), maxBeforeText)
 	return Earlier{Question: question, Answer: answer, Cut: x.Cut || !whole || !all}
-}
-
-// beginning returns as much of a text as a model is given of it, and whether that is all.
-func beginning(text string) (string, bool) {
-	if len(text) <= maxBeforeText {
-		return text, true
-	}
-	n := maxBeforeText
-	for !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n], false
 }
 
 // What is said of what is left out.

@@ -9,11 +9,10 @@ import (
 // Each rule about what a model is given of a conversation, dropped, is noticed.
 func TestTalkMutants(t *testing.T) {
 	mutant.All(t, mutant.By("^TestTalk", []mutant.Mutant{
-		{Name: "signals are given again", File: "talk.go", Old: "beginning(strings.TrimSpace(said.clean.String()))", New: "beginning(strings.TrimSpace(x.Answer))"},
+		{Name: "signals are given again", File: "talk.go", Old: "safetext.Prefix(strings.TrimSpace(said.clean.String()), maxBeforeText)", New: "safetext.Prefix(strings.TrimSpace(x.Answer), maxBeforeText)"},
 		{Name: "any number of questions is given", File: "talk.go", Old: "len(t.Before) == maxBefore || ", New: ""},
 		{Name: "any number of bytes is given", File: "talk.go", Old: " || bytes > maxBeforeBytes", New: ""},
-		{Name: "a text is given whole", File: "talk.go", Old: "if len(text) <= maxBeforeText {", New: "if true {"},
-		{Name: "a character is cut in two", File: "talk.go", Old: "for !utf8.RuneStart(text[n]) {", New: "for text == \"\" && !utf8.RuneStart(text[n]) {"},
+		{Name: "a text is given whole", File: "talk.go", Old: "question, whole := safetext.Prefix(strings.TrimSpace(x.Question), maxBeforeText)", New: "question, whole := strings.TrimSpace(x.Question), true"},
 		{Name: "the oldest comes last", File: "talk.go", Old: "slices.Reverse(t.Before)", New: ""},
 		{Name: "the model is not told what is left out", File: "talk.go", Old: "if i == 0 && t.Left {", New: "if i < 0 {"},
 		{Name: "the model is not told what is cut", File: "talk.go", Old: "if e.Cut {", New: "if false {"},

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -118,8 +117,8 @@ func (i Issue) work() (text string, whole bool) {
 	}
 	b.WriteString(". Its title says what is wanted.")
 	body := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(i.Body)
-	body, first := clip(body, maxIssueText)
-	body, second := clip(safetext.EscapeLines(body), maxIssueText)
+	body, first := safetext.Prefix(body, maxIssueText)
+	body, second := safetext.Prefix(safetext.EscapeLines(body), maxIssueText)
 	if strings.TrimSpace(body) == "" {
 		return b.String(), first && second
 	}
@@ -131,17 +130,6 @@ func (i Issue) work() (text string, whole bool) {
 		b.WriteString("\n\nThe issue has more text than this.")
 	}
 	return b.String(), first && second
-}
-
-// clip returns the first bytes of a text, without half a character, and whether that is all of it.
-func clip(s string, most int) (string, bool) {
-	if len(s) <= most {
-		return s, true
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most], false
 }
 
 // longest is the length of the longest run of a character.

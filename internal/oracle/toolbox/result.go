@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const (
@@ -43,19 +44,8 @@ func bound(s string) string {
 	if len(s) <= maxResult {
 		return s
 	}
-	kept := cutBytes(s, maxResult-leftOut)
+	kept, _ := safetext.Prefix(s, maxResult-leftOut)
 	return fmt.Sprintf("%s\n[%d bytes more were left out]", kept, len(s)-len(kept))
-}
-
-// cutBytes returns the beginning of s, of at most n bytes, without a part of a rune.
-func cutBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // cutRunes returns the beginning of s, of at most n characters, with a mark if it is cut.
