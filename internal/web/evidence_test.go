@@ -110,7 +110,7 @@ var theTale = []string{
 	`ITEM GateFailed gate - {"commit":"aaaaaaa1","checks":[{"name":"test TEXT","exit":3},{"name":"lint","passed":true}],"output":"\\x1b[31mboom\\x1b[0m TEXT","next_phase":"IMPLEMENTATION"}`,
 	`ITEM LeaseGranted box ITEM-1.2 {"phase":"IMPLEMENTATION","role":"developer","ttl_ms":1000,"agent":"claude"}`,
 	`ITEM AgentSessionCompleted claude ITEM-1.2 {"phase_completed":"IMPLEMENTATION","exit_reason":"completed","next_phase":"CI_PENDING","signal":"ready_for_review","fields":[{"name":"Summary","value":"Better. TEXT"}]}`,
-	`ITEM GatePassed gate - {"commit":"bbbbbbb2","checks":[{"name":"test","passed":true}],"next_phase":"READY_FOR_REVIEW"}`,
+	`ITEM GatePassed gate - {"commit":"bbbbbbb2","checks":[{"name":"test","passed":true}],"next_phase":"READY_FOR_REVIEW","runner":"gpu TEXT"}`,
 	`ITEM ReviewStarted box ITEM-1.3 {"phase":"REVIEW","role":"critic","ttl_ms":1000,"agent":"codex"}`,
 	`ITEM AgentSessionCompleted codex ITEM-1.3 {"phase_completed":"REVIEW","exit_reason":"completed","next_phase":"IMPLEMENTATION","signal":"review_failed","fields":[{"name":"Required Fixes","value":"a test TEXT"}]}`,
 }
@@ -145,7 +145,7 @@ func TestEvidence(t *testing.T) {
 	p := tell("words", theTale...)
 	page := p.page()
 	status, text := p.look(page, "GET", "task?id=R1.T-1", access.Read)
-	has(t, status, text, "State IMPLEMENTATION", "Gate", "passed bbbbbbb test (exit 0)", "Merged It is not merged.", "Used 3 sessions", "15 tokens, 0.25 USD",
+	has(t, status, text, "State IMPLEMENTATION", "Gate", "passed bbbbbbb test (exit 0) on gpu words", "Merged It is not merged.", "Used 3 sessions", "15 tokens, 0.25 USD",
 		"Proof proven 12 events, all in the signed ledger.", "Nothing proves that what agents say is true.", "What was asked for words", "What the developer (claude) claims, which nobody has checked Summary: Better.", "1 claim before",
 		"Who worked on it", "developer (claude words)", "critic (codex)", "sent bbbbbbb back", "What the gate said", "failed aaaaaaa test words failed (exit 3), lint (exit 0)",
 		"What was found", "gate on aaaaaaa, answered by bbbbbbb", "boom", "critic (codex) on bbbbbbb, not answered", "a test words", "Questions", "R1-Q1 Which one?", "client:page-9 The first.")

@@ -28,10 +28,10 @@ const drainFor = 30 * time.Minute
 // Look is how its state looks.
 func (r runnerCard) Look() string {
 	switch {
+	case r.State == api.RunnerInvited, r.LeftAt != nil:
+		return ""
 	case r.State == api.RunnerLost:
 		return "bad"
-	case r.State == api.RunnerInvited:
-		return ""
 	case r.State == api.RunnerPresent && r.Silence() == "" && r.Problem == "":
 		return "good"
 	}

@@ -47,7 +47,10 @@ func TestRunners(t *testing.T) {
 	if got := cardOf(t, text, "gpu3"); !strings.HasPrefix(got, "gpu3 draining It takes nothing new. What it does may go on until 20") {
 		t.Errorf("gpu3: %q", got)
 	}
-	for look, n := range map[string]int{"good": 1, "": 1, "warn": 4, "bad": 2} {
+	if got := cardOf(t, text, "gpu9"); !strings.HasPrefix(got, "gpu9 left at 20") || !strings.Contains(got, " It gets no work until it is started again, and takes work again. Sessions 0 ") {
+		t.Errorf("gpu9: %q", got)
+	}
+	for look, n := range map[string]int{"good": 1, "": 2, "warn": 4, "bad": 2} {
 		if got := strings.Count(text, `<span class="tag `+look+`">`); got != n {
 			t.Errorf("%d states look %s; want %d", got, look, n)
 		}
