@@ -3,9 +3,11 @@
 package e2e_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -34,7 +36,7 @@ func TestPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := strings.TrimSpace(w.signalbox("token", "create", "--name", "prometheus", "--scope", "metrics").out)
-	p := scrape(t, program, strings.TrimPrefix(address, "http://"), token)
+	p := scrape(t, program, address, token)
 	w.until("the box is scraped before anything has happened", func() bool { return p.ask(`up == 1`) == "1" })
 	w.tasks("T-1", "T-2: T-1")
 	w.completed(w.deliver())
@@ -50,6 +52,41 @@ func TestPrometheus(t *testing.T) {
 		`signalbox_build_info`: "1",
 	} {
 		w.until(query, func() bool { return p.ask(query) == want })
+	}
+	lint(t, address, token)
+}
+
+// lint holds the names, the types and the help of what is told to Prometheus against its own rules, and how much it is: what is told does
+// not grow with tasks and sessions.
+func lint(t *testing.T, address, token string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	metrics, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s, %v", resp.Status, err)
+	}
+	cmd := exec.CommandContext(t.Context(), "promtool", "check", "metrics")
+	cmd.Stdin = bytes.NewReader(metrics)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("promtool check metrics: %v\n%s", err, out)
+	}
+	series := 0
+	for line := range strings.Lines(string(metrics)) {
+		if !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "go_") && !strings.HasPrefix(line, "process_") {
+			series++
+		}
+	}
+	if t.Logf("%d series", series); series > 300 {
+		t.Errorf("%d series of a box with one run of two tasks", series)
 	}
 }
 
