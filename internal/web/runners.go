@@ -30,7 +30,7 @@ func (r runnerCard) Look() string {
 	switch {
 	case r.State == api.RunnerInvited, r.LeftAt != nil:
 		return ""
-	case r.State == api.RunnerLost:
+	case r.State == api.RunnerLost && !r.NotStarted:
 		return "bad"
 	case r.State == api.RunnerPresent && r.Silence() == "" && r.Problem == "":
 		return "good"

@@ -38,6 +38,7 @@ func TestRunners(t *testing.T) {
 		"gpu2": "gpu2 present no contact for 40 s gpu Sessions 1 Labels none Agents none: no program of the settings' agents is there Program protocol 1",
 		"gpu4": "gpu4 lost no contact for 11 min It gets no work until it is back. What its sessions worked on is begun elsewhere. Sessions 0 Labels none Agents none: no program of the settings' agents is there Program protocol 1",
 		"gpu5": "gpu5 lost no contact since the box was started It gets no work until it is back. What its sessions worked on is begun elsewhere. Sessions 0 Labels none",
+		"gpu0": "gpu0 joined not started yet: `signalbox runner` on its machine Sessions 0 Labels none",
 		"gpu6": "gpu6 invited Nobody has joined, and the invitation is over: signalbox runner remove gpu6 , and invite it again. Labels none",
 	} {
 		if got := cardOf(t, text, name); got != want {
@@ -50,7 +51,7 @@ func TestRunners(t *testing.T) {
 	if got := cardOf(t, text, "gpu9"); !strings.HasPrefix(got, "gpu9 left at 20") || !strings.Contains(got, " It gets no work until it is started again, and takes work again. Sessions 0 ") {
 		t.Errorf("gpu9: %q", got)
 	}
-	for look, n := range map[string]int{"good": 1, "": 2, "warn": 4, "bad": 2} {
+	for look, n := range map[string]int{"good": 1, "": 2, "warn": 5, "bad": 2} {
 		if got := strings.Count(text, `<span class="tag `+look+`">`); got != n {
 			t.Errorf("%d states look %s; want %d", got, look, n)
 		}

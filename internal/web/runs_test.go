@@ -44,6 +44,7 @@ func someRunners(text string) []api.Runner {
 		{Name: text + "6", State: api.RunnerInvited, ExpiresAt: &at},
 		{Name: text + "7", State: text},
 		{Name: text + "8", State: api.RunnerPresent, Protocol: 1, LastContactS: seconds(1), Problem: text},
+		{Name: text + "0", State: api.RunnerLost, NotStarted: true},
 		{Name: text + "9", State: api.RunnerDraining, Protocol: 1, LastContactS: seconds(700), DrainBy: &at, LeftAt: &at, Agents: []string{text}},
 	}
 }

@@ -65,7 +65,7 @@ func openBrowser(t *testing.T, flags ...string) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	profile, err := os.MkdirTemp("", "signalbox-browser-") // its processes may write there for a moment after they were told to end
+	profile, err := os.MkdirTemp("", "signalbox-browser-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,8 @@ func openBrowser(t *testing.T, flags ...string) *browser {
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
 		"--remote-debugging-pipe", "--user-data-dir=" + profile,
 	}, flags, []string{"about:blank"})...)
-	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // its descriptors 3 and 4
+	cmd.Env = append(os.Environ(), "TMPDIR="+profile) // it leaves there what it does not remove
+	cmd.ExtraFiles = []*os.File{theirIn, theirOut}    // its descriptors 3 and 4
 	if err := cmd.Start(); err != nil {
 		kill()
 		t.Skipf("%s does not start: %v", program, err)
@@ -89,9 +90,11 @@ func openBrowser(t *testing.T, flags ...string) *browser {
 		b.hear(bufio.NewReader(ourIn))
 	}()
 	t.Cleanup(func() {
-		_ = ourOut.Close() // it ends by that
-		kill()
+		_ = ourOut.Close() // it ends by that, and its processes with it
+		late := time.AfterFunc(patience, kill)
 		_ = cmd.Wait() // that it was killed is no failure
+		late.Stop()
+		kill()
 		_ = ourIn.Close()
 		<-heard
 		_ = os.RemoveAll(profile)

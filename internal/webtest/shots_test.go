@@ -47,6 +47,9 @@ func TestShots(t *testing.T) {
 	if *shots == "" {
 		t.Skip("-shots DIR writes pictures there")
 	}
+	if err := os.MkdirAll(*shots, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for name, made := range worlds {
 		if *inWorld != "" && name != *inWorld {
 			continue
