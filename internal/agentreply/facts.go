@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 )
 
 // quietTime is how long nothing may be heard of an agent before it counts as stalled: twice as long as the box waits, by
@@ -189,11 +189,11 @@ func (f *facts) flagAll(r api.Run, to *flags) {
 		to.add(FlagRunnerMissing, "%s", f.missing())
 	}
 	if n := len(f.unchanged); n > 0 {
-		to.add(FlagNothingChanged, "%s completed without a change: %s", counted(n, "task"), named(f.unchanged))
+		to.add(FlagNothingChanged, "%s completed without a change: %s", english.Count(n, "task"), named(f.unchanged))
 	}
 	switch {
 	case f.unheld > 0 && r.State != api.RunDry:
-		to.add(FlagUnprotected, "verdicts on %d of %s could be forged", f.unheld, counted(f.total, "task"))
+		to.add(FlagUnprotected, "verdicts on %d of %s could be forged", f.unheld, english.Count(f.total, "task"))
 	case len(r.Unprotected) > 0:
 		to.add(FlagUnprotected, "verdicts of the run could be forged")
 	}
@@ -231,7 +231,7 @@ func (f *facts) sentBack() string {
 	for _, t := range f.failing {
 		ids = append(ids, workOf(t))
 	}
-	return fmt.Sprintf("the gate sent %s back: %s", counted(len(ids), "task"), named(ids))
+	return fmt.Sprintf("the gate sent %s back: %s", english.Count(len(ids), "task"), named(ids))
 }
 
 // provider is the first that goes on, of those that are paused. Its name is the person's own, from the settings.
@@ -412,20 +412,9 @@ func named(ids []string) string {
 	return shown
 }
 
-// counted writes a number and what it counts: 1 task, 2 tasks.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
-// verb is counted with a verb behind it, for one or for many.
+// verb is a number and what it counts with a verb behind it, for one or for many.
 func verb(n int, what, one, many string) string {
-	if n == 1 {
-		return counted(n, what) + " " + one
-	}
-	return counted(n, what) + " " + many
+	return english.Count(n, what) + " " + english.Word(n, one, many)
 }
 
 func percent(share float64) int { return int(math.Round(share * 100)) }

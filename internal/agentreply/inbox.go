@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
 )
 
@@ -36,7 +37,7 @@ func inboxSnapshot(questions []api.Question, now time.Time, w words) InboxSnapsh
 		s.NeedsYou.First = append(s.NeedsYou.First, needOf(&w, q, now))
 	}
 	f.flagWaits(&s.flags)
-	s.Verdict = fmt.Sprintf("%s and %s wait for a person", counted(s.Questions, "question"), counted(s.Reviews, "task"))
+	s.Verdict = fmt.Sprintf("%s and %s wait for a person", english.Count(s.Questions, "question"), english.Count(s.Reviews, "task"))
 	if len(f.waiting) == 0 {
 		s.flags.add(FlagInboxEmpty, "nothing waits for a person")
 		s.Verdict, s.Next = "nothing waits for a person", "nothing to ask; while a run goes on, "+w.who.wait()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 )
 
 // progress says how much of a run is done. Its tasks are recorded a moment after it is started.
@@ -14,13 +15,13 @@ func (f *facts) progress() string {
 	if f.total == 0 {
 		return "its tasks are not recorded yet"
 	}
-	return fmt.Sprintf("%d of %s done", f.done, counted(f.total, "task"))
+	return fmt.Sprintf("%d of %s done", f.done, english.Count(f.total, "task"))
 }
 
 // verdict says in one line how a run stands, with the bad news first.
 func (f *facts) verdict(r api.Run) string {
 	if buts := f.buts(r); r.State == api.RunFinished && r.Outcome == delivery.Completed && len(buts) > 0 {
-		return fmt.Sprintf("%s finished: %d of %s closed, but %s", f.short(), f.done, counted(f.total, "task"), strings.Join(buts, ", "))
+		return fmt.Sprintf("%s finished: %d of %s closed, but %s", f.short(), f.done, english.Count(f.total, "task"), strings.Join(buts, ", "))
 	}
 	state := word(string(r.State))
 	if r.State == api.RunFinished && r.Outcome != "" {
@@ -33,17 +34,17 @@ func (f *facts) verdict(r api.Run) string {
 		}
 	}
 	note(r.Distrust != "", "paused by the box")
-	note(len(f.working) > 0 && r.State != api.RunStopped, "%s at work", counted(len(f.working), "agent"))
+	note(len(f.working) > 0 && r.State != api.RunStopped, "%s at work", english.Count(len(f.working), "agent"))
 	note(f.spent >= 1, "its budget is used up")
 	note(len(f.questions) > 0, "%s for a person", verb(len(f.questions), "question", "waits", "wait"))
 	note(len(f.reviews) > 0, "%s for a person", verb(len(f.reviews), "task", "waits", "wait"))
-	note(len(f.failing) > 0, "%s failing at the gate", counted(len(f.failing), "task"))
+	note(len(f.failing) > 0, "%s failing at the gate", english.Count(len(f.failing), "task"))
 	note(f.trouble, "the environment is in repair")
 	note(len(f.stalled) > 0, "%d of the agents stalled", len(f.stalled))
 	note(len(f.nowhere) > 0, "%s for a runner that is not there", verb(len(f.nowhere), "task", "waits", "wait"))
 	note(len(f.paused) == 1, "%s is paused by its usage limit", f.provider())
 	note(len(f.paused) > 1, "%d providers are paused by their usage limits", len(f.paused))
-	note(f.cancelled > 0, "%s given up", counted(f.cancelled, "task"))
+	note(f.cancelled > 0, "%s given up", english.Count(f.cancelled, "task"))
 	note(len(f.unchanged) > 0, "%d without a change", len(f.unchanged))
 	return strings.Join(parts, ", ")
 }
@@ -142,7 +143,7 @@ func (f *facts) nextFinished(r api.Run, who Reader) string {
 		} else {
 			where = "" // it was said that nothing was merged
 		}
-		return fmt.Sprintf("tell the person first: %s; then that %d of %s are closed%s%s", buts, f.done, counted(f.total, "task"), where, f.details(r))
+		return fmt.Sprintf("tell the person first: %s; then that %d of %s are closed%s%s", buts, f.done, english.Count(f.total, "task"), where, f.details(r))
 	}
 	said := ""
 	if buts != "" {

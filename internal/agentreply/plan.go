@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
 )
 
@@ -84,31 +85,31 @@ func (who Reader) Plan(r api.Run, findings []Finding, now time.Time) agentformat
 	s.Exposed = w.quote(joined(r.Unprotected...), maxTrouble)
 	s.Cut = w.cut
 	if len(r.Unprotected) > 0 {
-		s.flags.add(FlagUnprotected, "%s on the work could be forged", counted(len(r.Unprotected), "kind of verdict"))
+		s.flags.add(FlagUnprotected, "%s on the work could be forged", english.Count(len(r.Unprotected), "kind of verdict"))
 	}
 	f.flagUnchecked(r, &s.flags)
 	news := slices.Clone(s.flags)
-	s.Verdict = fmt.Sprintf("the plan can be delivered: %s, of which %d can begin at once, %s", counted(f.total, "task"), s.Ready, counted(r.Checks, "check"))
+	s.Verdict = fmt.Sprintf("the plan can be delivered: %s, of which %d can begin at once, %s", english.Count(f.total, "task"), s.Ready, english.Count(r.Checks, "check"))
 	switch {
 	case r.ID != "":
 		s.Running = id(r.ID)
 		s.flags.add(FlagPlanRunning, "%s delivers it already", f.short())
-		s.Verdict = f.short() + " delivers this plan already; it is valid: " + counted(f.total, "task")
+		s.Verdict = f.short() + " delivers this plan already; it is valid: " + english.Count(f.total, "task")
 		s.Next = "start nothing: " + who.follow(s.Running) + ", which delivers this plan already"
 	case r.Amends != nil:
 		a := r.Amends
 		s.Amends = &Amends{id(a.Run), a.Done, idsOf(a.New), idsOf(a.Changed), idsOf(a.Gone)}
 		run := cmp.Or(plain(a.Run, inID, maxNamed), "a run")
 		s.flags.add(FlagPlanAmends, "another version of it is being delivered; of its tasks %d would be new, %d changed, %d gone", len(a.New), len(a.Changed), len(a.Gone))
-		s.Verdict = run + " delivers another version of this plan; this one is valid: " + counted(f.total, "task")
+		s.Verdict = run + " delivers another version of this plan; this one is valid: " + english.Count(f.total, "task")
 		s.Next = "do not start yet: ask the person whether " + run + " should go on with this version (" + who.startWith("amend") + ": what is done and unchanged stays done, changed tasks are done anew, those that are gone are given up), or this one be delivered beside it (" + who.startWith("beside") + ": a second run, on a branch of its own)" + told("; show them, too, ", news)
 	case r.Delivered != "":
 		s.Delivered = id(r.Delivered)
 		s.flags.add(FlagPlanDelivered, "it was delivered before")
-		s.Verdict = "this plan was delivered before; it is valid: " + counted(f.total, "task")
+		s.Verdict = "this plan was delivered before; it is valid: " + english.Count(f.total, "task")
 		s.Next = "do not start yet: ask the person whether to deliver it again, as run " + s.Delivered + " has done" + told("; show them, too, ", news) + "; if they want it, " + who.start()
 	default:
-		s.flags.add(FlagPlanOK, "%s can be delivered", counted(f.total, "task"))
+		s.flags.add(FlagPlanOK, "%s can be delivered", english.Count(f.total, "task"))
 		s.Next = "show the person the plan" + told(", and ", news) + "; when they agree, " + who.start()
 	}
 	return respond(agentformat.StatusSuccess, s, agentformat.File{})

@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -334,7 +335,7 @@ func (f *facts) flagState(r api.Run, to *flags) {
 	done := f.progress()
 	switch r.State {
 	case api.RunRunning:
-		to.add(FlagRunRunning, "%s, %s at work", done, counted(len(f.working), "agent"))
+		to.add(FlagRunRunning, "%s, %s at work", done, english.Count(len(f.working), "agent"))
 	case api.RunWaiting:
 		to.add(FlagRunWaiting, "%s; only a person can bring it on", done)
 	case api.RunPaused:
@@ -344,15 +345,15 @@ func (f *facts) flagState(r api.Run, to *flags) {
 	case api.RunStopped:
 		stand := "and no agent works"
 		if n := len(f.working); n > 0 {
-			stand = fmt.Sprintf("and %s may be at work yet: they end by themselves after a while, or the next box takes them over", counted(n, "agent"))
+			stand = fmt.Sprintf("and %s may be at work yet: they end by themselves after a while, or the next box takes them over", english.Count(n, "agent"))
 		}
 		to.add(FlagRunStopped, "%s; no box brings it on, %s", done, stand)
 	case api.RunDry:
-		to.add(FlagPlanOK, "%s", counted(f.total, "task"))
+		to.add(FlagPlanOK, "%s", english.Count(f.total, "task"))
 	case api.RunFinished:
 		switch r.Outcome {
 		case delivery.Completed:
-			to.add(FlagRunFinished, "%s closed", counted(f.total, "task"))
+			to.add(FlagRunFinished, "%s closed", english.Count(f.total, "task"))
 		case delivery.Partial:
 			to.add(FlagRunIncomplete, "%s, %d left", done, f.total-f.done)
 		case delivery.Cancelled:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
 )
 
@@ -79,24 +80,24 @@ func (who Reader) Runs(all []api.Run, more bool, now time.Time) agentformat.Resp
 		s.flags.add(FlagRunPaused, "%s paused: %s", verb(n, "run", "is", "are"), named(paused))
 	}
 	if n := len(stopped); n > 0 {
-		s.flags.add(FlagRunStopped, "no box brings on %s: %s", counted(n, "run"), named(stopped))
+		s.flags.add(FlagRunStopped, "no box brings on %s: %s", english.Count(n, "run"), named(stopped))
 	}
-	s.Verdict = fmt.Sprintf("%s, %d not ended, %s and %s wait for a person", counted(len(runs), "run"), live, counted(len(sum.questions), "question"), counted(len(sum.reviews), "task"))
+	s.Verdict = fmt.Sprintf("%s, %d not ended, %s and %s wait for a person", english.Count(len(runs), "run"), live, english.Count(len(sum.questions), "question"), english.Count(len(sum.reviews), "task"))
 	switch {
 	case len(runs) == 0:
 		s.flags.add(FlagNoRuns, "no run was found")
 		s.Next = "write a plan, check it with check_plan and show it to the person; when they agree, " + who.start()
 	case len(sum.questions)+len(sum.reviews) > 0:
-		s.flags.add(FlagRunsListed, "%s, %d not ended", counted(len(runs), "run"), live)
+		s.flags.add(FlagRunsListed, "%s, %d not ended", english.Count(len(runs), "run"), live)
 		s.Next = "call list_questions: something waits for a person"
 		if still := slices.Concat(paused, stopped); len(still) > 0 {
 			s.Next += "; then get_run for what stands still: " + named(still)
 		}
 	case live > 0:
-		s.flags.add(FlagRunsListed, "%s, %d not ended", counted(len(runs), "run"), live)
+		s.flags.add(FlagRunsListed, "%s, %d not ended", english.Count(len(runs), "run"), live)
 		s.Next = "call get_run with run " + first + ", which has not ended: it says what to do next"
 	default:
-		s.flags.add(FlagRunsListed, "%s, all of them have ended", counted(len(runs), "run"))
+		s.flags.add(FlagRunsListed, "%s, all of them have ended", english.Count(len(runs), "run"))
 		s.Next = "nothing to wait for: call get_run with run " + id(runs[0].ID) + " to see what came of the latest"
 	}
 	s.Cut = w.cut

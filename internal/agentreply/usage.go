@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
 )
 
@@ -47,7 +48,7 @@ func Usage(r api.Run, now time.Time) agentformat.Response[UsageSnapshot] {
 	}
 	s.Tasks.Total = len(s.Tasks.First)
 	f.flagBudget(&s.flags)
-	s.flags.add(FlagUsageKnown, "%d tokens and %.2f USD for %d of %s done", s.Usage.Tokens, s.Usage.CostUSD, f.done, counted(f.total, "task"))
+	s.flags.add(FlagUsageKnown, "%d tokens and %.2f USD for %d of %s done", s.Usage.Tokens, s.Usage.CostUSD, f.done, english.Count(f.total, "task"))
 	s.Verdict = fmt.Sprintf("%s has used %d tokens and %.2f USD", f.short(), s.Usage.Tokens, s.Usage.CostUSD)
 	s.Next = "nothing to do about usage"
 	switch {

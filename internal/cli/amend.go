@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -76,5 +77,5 @@ func (a *app) sayAmendment(to io.Writer, m api.Amendment) {
 			fmt.Fprintf(to, "  %s was done as it was before: it is done again, as %s\n", safetext.Escape(id), safetext.Escape(m.Renamed[id]))
 		}
 	}
-	fmt.Fprintf(to, "  %s completed, and stay so\n", count(m.Done, "task"))
+	fmt.Fprintf(to, "  %s completed, and stay so\n", english.Count(m.Done, "task"))
 }

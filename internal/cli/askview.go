@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
 	"github.com/signalbox-dev/signalbox/internal/oracle/person"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -180,10 +181,10 @@ func (v *askView) end(a oracle.Answer) {
 	if a.Unsignalled {
 		outcome += ", unsignalled,"
 	}
-	calls := count(a.ToolCalls, "tool call")
+	calls := english.Count(a.ToolCalls, "tool call")
 	if a.Refused > 0 {
 		calls += fmt.Sprintf(" (%d refused)", a.Refused)
 	}
 	v.remark(command.Faint, fmt.Sprintf("%s in %s, %s, %d tokens in and %d out; %s",
-		outcome, count(a.Turns, "turn"), calls, a.TokensIn, a.TokensOut, v.book.inLedger()))
+		outcome, english.Count(a.Turns, "turn"), calls, a.TokensIn, a.TokensOut, v.book.inLedger()))
 }

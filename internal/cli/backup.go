@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/backup"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -42,7 +43,7 @@ unpacked copy while it is written.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"file": args[0], "events": r.Events, "items": r.Items})
 			}
-			fmt.Fprintf(a.Out, "%s on %s backed up to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "work item"), safetext.Escape(args[0]))
+			fmt.Fprintf(a.Out, "%s on %s backed up to %s and verified\n", english.Count(int(r.Events), "event"), english.Count(r.Items, "work item"), safetext.Escape(args[0]))
 			fmt.Fprintln(a.Out, "It holds the signer's key and the tokens: keep it to yourself.")
 			return nil
 		},
@@ -83,7 +84,7 @@ carry later checkpoints, and a new ledger has to be begun there.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"directory": a.dir, "events": r.Events, "items": r.Items, "archive_setting": c.Archive.Dir, "segments_setting": c.Archive.Segments, "mirror_setting": c.Archive.Mirror})
 			}
-			fmt.Fprintf(a.Out, "%s on %s restored to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "work item"), safetext.Escape(a.dir))
+			fmt.Fprintf(a.Out, "%s on %s restored to %s and verified\n", english.Count(int(r.Events), "event"), english.Count(r.Items, "work item"), safetext.Escape(a.dir))
 			a.sayPlaces(c.Archive)
 			return nil
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/bench"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/english"
 )
 
 func (a *app) benchCommand() *cobra.Command {
@@ -54,7 +55,7 @@ ratio, p50_ms, p99_ms, items, clients and signals.`,
 				return command.WriteJSON(a.Out, r)
 			}
 			a.rows([][2]string{
-				{"handoffs", fmt.Sprintf("%.0f a second, over HTTP, with %s", r.Handoffs, count(r.Clients, "client"))},
+				{"handoffs", fmt.Sprintf("%.0f a second, over HTTP, with %s", r.Handoffs, english.Count(r.Clients, "client"))},
 				{"log alone", fmt.Sprintf("%.0f appends a second, synced; two to a handoff", r.Log)},
 				{"HTTP alone", fmt.Sprintf("%.0f requests a second, nothing kept; two to a handoff", r.HTTP)},
 				{"ratio", fmt.Sprintf("%.2f of the handoffs that the slower of the two allows", r.Ratio)},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -178,17 +179,17 @@ func leftWords(l api.Leftover) string {
 			text += fmt.Sprintf(" at %.7s", l.Commit)
 		}
 	case api.LeftTranscripts:
-		text = count(l.Count, "transcript") + ", " + bytesWords(l.Bytes)
+		text = english.Count(l.Count, "transcript") + ", " + bytesWords(l.Bytes)
 	case api.LeftGateLogs:
-		text = count(l.Count, "log") + " of checks, " + bytesWords(l.Bytes)
+		text = english.Count(l.Count, "log") + " of checks, " + bytesWords(l.Bytes)
 	default:
 		text = "caches of checks, " + bytesWords(l.Bytes)
 	}
 	if l.Unmerged > 0 {
-		text += ", " + count(l.Unmerged, "commit") + " that no other branch has"
+		text += ", " + english.Count(l.Unmerged, "commit") + " that no other branch has"
 	}
 	if l.Uncommitted > 0 {
-		text += ", " + count(l.Uncommitted, "file") + " not committed"
+		text += ", " + english.Count(l.Uncommitted, "file") + " not committed"
 	}
 	return text
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/redact"
@@ -366,7 +367,7 @@ func (a *app) begin(ctx context.Context, client *api.Client, c config.Config, q 
 // noteDirty says that agents do not see what is not committed.
 func (a *app) noteDirty(ctx context.Context) {
 	if n, err := a.uncommitted(ctx); err == nil && n > 0 && !a.JSON {
-		fmt.Fprintf(a.Err, "%s: %s not committed; agents start from the last commit\n", a.PaintErr(command.Yellow, "note"), count(n, "change"))
+		fmt.Fprintf(a.Err, "%s: %s not committed; agents start from the last commit\n", a.PaintErr(command.Yellow, "note"), english.Count(n, "change"))
 	}
 }
 
@@ -437,7 +438,7 @@ func (a *app) dryRun(ctx context.Context, c config.Config, q api.StartRun) error
 		}
 		fmt.Fprintf(a.Out, "at first: %s\n", firstStarts(r))
 	}
-	fmt.Fprintf(a.Out, "at once: %s at most; the gate runs %s\n", count(r.AtOnce, "agent"), count(r.Checks, "check"))
+	fmt.Fprintf(a.Out, "at once: %s at most; the gate runs %s\n", english.Count(r.AtOnce, "agent"), english.Count(r.Checks, "check"))
 	fmt.Fprintf(a.Out, "ceiling: %s\n", ceiling(c))
 	if yours := yourParts(c, r.Unaudited == ""); yours != "" {
 		fmt.Fprintf(a.Out, "%s (signalbox inbox says when)\n", yours)

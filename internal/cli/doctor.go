@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -198,7 +199,7 @@ func (a *app) diagnoseCheckout(ctx context.Context, repo *worktree.Repo, say fun
 	case err != nil:
 		say("checkout", command.Warning, "%v", err)
 	case n > 0:
-		say("checkout", command.Warning, "%s not committed: agents start from the last commit", count(n, "change"))
+		say("checkout", command.Warning, "%s not committed: agents start from the last commit", english.Count(n, "change"))
 	default:
 		say("checkout", command.Fine, "clean")
 	}
@@ -209,7 +210,7 @@ func (a *app) diagnoseSettings(ctx context.Context, c config.Config, runners []a
 		say("settings", command.Missing, "there are no agents: name some in %s (`signalbox init` writes one)", filepath.Join(a.home, config.File))
 		return
 	}
-	say("settings", command.Fine, "%s, %s", count(len(c.Agents), "agent"), count(len(c.Checks), "check"))
+	say("settings", command.Fine, "%s, %s", english.Count(len(c.Agents), "agent"), english.Count(len(c.Checks), "check"))
 	if len(c.Checks) == 0 {
 		say("checks", command.Warning, "the gate runs nothing: add checks to %s, or a Verification section to the plan", config.File)
 	}
@@ -397,7 +398,7 @@ func (a *app) diagnoseBox(ctx context.Context, say func(name, state, format stri
 		say("box", command.Missing, "running; %s", status.Box.Reason)
 		return
 	}
-	say("box", command.Fine, "running; %s", count(int(status.Events), "event"))
+	say("box", command.Fine, "running; %s", english.Count(int(status.Events), "event"))
 	if changed := a.changedSettings(status.Settings); changed != "" {
 		say("box", command.Warning, "%s", changed)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 )
 
@@ -49,7 +50,7 @@ func (a *app) askAgents(ctx context.Context) ([]answered, error) {
 	if len(agents) == 0 {
 		return nil, nil
 	}
-	fmt.Fprintf(a.Err, "asking %s for one word each, which costs tokens: %s\n", count(len(agents), "agent"), strings.Join(agents, ", "))
+	fmt.Fprintf(a.Err, "asking %s for one word each, which costs tokens: %s\n", english.Count(len(agents), "agent"), strings.Join(agents, ", "))
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err

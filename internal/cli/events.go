@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -196,9 +197,9 @@ func removedWords(e ledger.Event) string {
 // were says that so many things were done something to.
 func were(n int, thing string) string {
 	if n == 1 {
-		return count(n, thing) + " was"
+		return english.Count(n, thing) + " was"
 	}
-	return count(n, thing) + " were"
+	return english.Count(n, thing) + " were"
 }
 
 // what says in a few words what an event did to a work item, a run or a conversation.

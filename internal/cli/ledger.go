@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/stage"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -142,7 +143,7 @@ Take the key from somebody you trust, not from the copy you check.`,
 				return fmt.Errorf("the ledger does not verify: %w", err)
 			case !a.JSON:
 				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.Paint(command.Green, "verified"),
-					count(int(r.Events), "event"), count(r.Subjects, "subject"), count(r.Blobs, "blob"))
+					english.Count(int(r.Events), "event"), english.Count(r.Subjects, "subject"), english.Count(r.Blobs, "blob"))
 				a.verifyNotes(r)
 				a.rows([][2]string{{"signed by", safetext.Escape(r.Checkpoint.Origin)}, {"root", r.Checkpoint.Root.String()}})
 				fmt.Fprintln(a.Out, `
@@ -169,13 +170,13 @@ func (a *app) verifyNotes(r archive.Verified) {
 		note("%s removed on purpose, as events of the type %s say; the hashes stay", were(r.Removed, "blob"), ledger.TypeBlobRemoved)
 	}
 	if r.Unsealed > 0 {
-		note("the log has %s that no checkpoint covers yet", count(int(r.Unsealed), "event"))
+		note("the log has %s that no checkpoint covers yet", english.Count(int(r.Unsealed), "event"))
 	}
 	if r.Unreferenced > 0 {
-		note("%s, whole, that no sealed event refers to", count(int(r.Unreferenced), "blob"))
+		note("%s, whole, that no sealed event refers to", english.Count(int(r.Unreferenced), "blob"))
 	}
 	if r.Single > 0 {
-		note("the first %s are in bundles only; `signalbox ledger repair` makes the log's files for them", count(int(r.Single), "event"))
+		note("the first %s are in bundles only; `signalbox ledger repair` makes the log's files for them", english.Count(int(r.Single), "event"))
 	}
 }
 
@@ -235,7 +236,7 @@ func (a *app) proveEvent(ctx context.Context, seq int64, p place) (proof ledger.
 		return proof, "", err
 	}
 	if seq > f.Checkpoint.Size {
-		return proof, "", fmt.Errorf("the latest checkpoint covers %s: a running box covers new ones within a second", count(int(f.Checkpoint.Size), "event"))
+		return proof, "", fmt.Errorf("the latest checkpoint covers %s: a running box covers new ones within a second", english.Count(int(f.Checkpoint.Size), "event"))
 	}
 	proof, err = f.Prove(seq - 1)
 	return proof, key, err
@@ -292,7 +293,7 @@ func (a *app) checkProof(ctx context.Context, data []byte, p place) error {
 	if a.JSON {
 		return command.WriteJSON(a.Out, map[string]any{"ok": true, "sequence": proof.Index + 1, "type": e.Type, "subject": e.Subject, "origin": c.Origin, "size": c.Size})
 	}
-	fmt.Fprintf(a.Out, "%s: event %d of %s is in the ledger of %s\n", a.Paint(command.Green, "proven"), proof.Index+1, safetext.Escape(c.Origin), count(int(c.Size), "event"))
+	fmt.Fprintf(a.Out, "%s: event %d of %s is in the ledger of %s\n", a.Paint(command.Green, "proven"), proof.Index+1, safetext.Escape(c.Origin), english.Count(int(c.Size), "event"))
 	return a.event(apiEvent(proof))
 }
 
@@ -311,20 +312,20 @@ func (a *app) checkCheckpoint(ctx context.Context, data []byte, p place) error {
 	}
 	if older.Size > f.Checkpoint.Size {
 		return fmt.Errorf("the checkpoint covers %s, and the ledger only %d: events were taken away, or this is an old copy",
-			count(int(older.Size), "event"), f.Checkpoint.Size)
+			english.Count(int(older.Size), "event"), f.Checkpoint.Size)
 	}
 	root, err := f.Root(older.Size)
 	if err != nil {
 		return err
 	}
 	if root != older.Root {
-		return fmt.Errorf("the ledger does not begin with the %s that were signed: history was changed", count(int(older.Size), "event"))
+		return fmt.Errorf("the ledger does not begin with the %s that were signed: history was changed", english.Count(int(older.Size), "event"))
 	}
 	left := []string{notRead, "that there is no later checkpoint"}
 	if a.JSON {
 		return command.WriteJSON(a.Out, map[string]any{"ok": true, "size": older.Size, "ledger_size": f.Checkpoint.Size, "not_proven": left})
 	}
-	fmt.Fprintf(a.Out, "%s: the signed tree of %s begins with the %d that were signed then\n", a.Paint(command.Green, "consistent"), count(int(f.Checkpoint.Size), "event"), older.Size)
+	fmt.Fprintf(a.Out, "%s: the signed tree of %s begins with the %d that were signed then\n", a.Paint(command.Green, "consistent"), english.Count(int(f.Checkpoint.Size), "event"), older.Size)
 	a.sayNotProven(left)
 	return nil
 }
@@ -356,7 +357,7 @@ behind: an export is what to give to others.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"events": r.Events, "directory": args[0]})
 			}
-			fmt.Fprintf(a.Out, "%s exported to %s and verified\n", count(int(r.Events), "event"), safetext.Escape(args[0]))
+			fmt.Fprintf(a.Out, "%s exported to %s and verified\n", english.Count(int(r.Events), "event"), safetext.Escape(args[0]))
 			return nil
 		},
 	}
@@ -451,7 +452,7 @@ in archives of earlier versions, gets them. The box must not run.`,
 			if len(done) == 0 {
 				fmt.Fprintln(a.Out, "nothing had to be repaired")
 			}
-			fmt.Fprintf(a.Out, "the ledger is whole: %s\n", count(int(found.Events), "event"))
+			fmt.Fprintf(a.Out, "the ledger is whole: %s\n", english.Count(int(found.Events), "event"))
 			return nil
 		},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -70,7 +71,7 @@ anything is. With --json it prints ok, tasks, checks and errors (line, text).`,
 			if err != nil {
 				return fmt.Errorf("%s is refused:\n%w", safetext.Escape(args[0]), err)
 			}
-			fmt.Fprintf(a.Out, "%s: %s in %s, %s\n", a.Paint(command.Green, "ok"), count(len(p.Tasks), "task"), count(len(p.Waves()), "step"), ownChecks(p))
+			fmt.Fprintf(a.Out, "%s: %s in %s, %s\n", a.Paint(command.Green, "ok"), english.Count(len(p.Tasks), "task"), english.Count(len(p.Waves()), "step"), ownChecks(p))
 			return nil
 		},
 	}
@@ -81,7 +82,7 @@ func ownChecks(p plan.Plan) string {
 	if len(p.Checks) == 0 {
 		return "no checks of its own"
 	}
-	return count(len(p.Checks), "check") + " of its own"
+	return english.Count(len(p.Checks), "check") + " of its own"
 }
 
 func (a *app) sayChecked(p plan.Plan, err error) error {

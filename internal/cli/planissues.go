@@ -15,6 +15,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -167,7 +168,7 @@ func writePlan(ctx context.Context, file, text string) error {
 // sayPlan shows a plan that was written, and says what a person does next.
 func (a *app) sayPlan(file string, p plan.Plan) {
 	name := safetext.Escape(file)
-	fmt.Fprintf(a.Out, "%s written: %s in %s\n\n", a.Paint(command.Bold, name), count(len(p.Tasks), "task"), count(len(p.Waves()), "step"))
+	fmt.Fprintf(a.Out, "%s written: %s in %s\n\n", a.Paint(command.Bold, name), english.Count(len(p.Tasks), "task"), english.Count(len(p.Waves()), "step"))
 	fmt.Fprint(a.Out, p.Draw(a.frame().Width))
 	fmt.Fprintf(a.Out, "\nNext: read %s and change what is not right (%s), then %s\n", name,
 		a.Paint(command.Bold, "signalbox plan check "+name), a.Paint(command.Bold, "signalbox run "+name))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/runview"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -78,7 +79,7 @@ func (a *app) report(ctx context.Context, run, file string) error {
 	case a.JSON:
 		err = command.WriteJSON(a.Out, map[string]any{"file": file, "run": s.Run.ID, "tasks": len(s.Run.Tasks), "events": len(s.Events), "pending": pending, "wrong": wrong})
 	case file != "-":
-		_, err = fmt.Fprintf(a.Out, "%s: %s and %s: %s\n", safetext.Escape(file), safetext.Escape(s.Run.ID), count(len(s.Run.Tasks), "task"), s.Proof.Words())
+		_, err = fmt.Fprintf(a.Out, "%s: %s and %s: %s\n", safetext.Escape(file), safetext.Escape(s.Run.ID), english.Count(len(s.Run.Tasks), "task"), s.Proof.Words())
 	}
 	if err == nil && s.Proof.Wrong() {
 		return errQuiet

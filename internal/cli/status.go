@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/tui"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -191,10 +192,10 @@ func (a *app) showElsewhere(s status) {
 	}
 	var all []string
 	if runs > 0 {
-		all = append(all, a.Paint(command.Bold, count(runs, "question"))+" of other runs")
+		all = append(all, a.Paint(command.Bold, english.Count(runs, "question"))+" of other runs")
 	}
 	if byHand > 0 {
-		all = append(all, a.Paint(command.Bold, count(byHand, "question"))+" about work by hand")
+		all = append(all, a.Paint(command.Bold, english.Count(byHand, "question"))+" about work by hand")
 	}
 	if len(all) > 0 {
 		fmt.Fprintf(a.Out, "\n%s for you: signalbox inbox\n", strings.Join(all, " and "))
@@ -208,7 +209,7 @@ func (a *app) showToCheck(c *api.ToCheck, running bool) {
 	}
 	more := ""
 	if c.More > 0 {
-		more = fmt.Sprintf(", and then on %s", count(c.More, "more item"))
+		more = fmt.Sprintf(", and then on %s", english.Count(c.More, "more item"))
 	}
 	does := "the box runs the checks"
 	if !running {
@@ -223,7 +224,7 @@ func (a *app) showMessages(m *api.Messages) {
 		return
 	}
 	if m.Error != "" {
-		fmt.Fprintln(a.Out, a.Paint(command.Yellow, fmt.Sprintf("%s could not be delivered, since %s: %s", count(m.Undelivered, "message"), stamp(m.Since), safetext.Escape(m.Error))))
+		fmt.Fprintln(a.Out, a.Paint(command.Yellow, fmt.Sprintf("%s could not be delivered, since %s: %s", english.Count(m.Undelivered, "message"), stamp(m.Since), safetext.Escape(m.Error))))
 	}
 	if m.Dropped > 0 {
 		fmt.Fprintf(a.Out, "%s given up\n", were(m.Dropped, "message"))
@@ -246,7 +247,7 @@ func (a *app) showBox(b api.BoxStatus, l api.LedgerStatus, running bool) {
 	default:
 		verified = fmt.Sprintf("; the box checks again and again that they are whole: %d of them since %s", l.Scrubbed, stamp(l.ScrubbedSince))
 	}
-	fmt.Fprintf(a.Out, "\n%s; %s in the ledger%s\n", can, count(int(l.Events), "event"), verified)
+	fmt.Fprintf(a.Out, "\n%s; %s in the ledger%s\n", can, english.Count(int(l.Events), "event"), verified)
 	if running && b.Runners != "" {
 		fmt.Fprintln(a.Out, a.Paint(command.Yellow, b.Runners))
 	}

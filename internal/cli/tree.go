@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/bt/groot"
 	"github.com/signalbox-dev/signalbox/bt/lua"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
 	"github.com/signalbox-dev/signalbox/internal/rehearsal"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -76,7 +77,7 @@ tree is in order, 1 if not.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"tree": tree.Name, "nodes": nodes})
 			}
-			_, err = fmt.Fprintf(a.Out, "%s is in order: %s\n", safetext.Escape(tree.Name), count(nodes, "node"))
+			_, err = fmt.Fprintf(a.Out, "%s is in order: %s\n", safetext.Escape(tree.Name), english.Count(nodes, "node"))
 			return err
 		},
 	}

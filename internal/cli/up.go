@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/service"
@@ -167,7 +168,7 @@ func goOn(agents int) string {
 	if agents == 1 {
 		return "1 agent goes"
 	}
-	return count(agents, "agent") + " go"
+	return english.Count(agents, "agent") + " go"
 }
 
 // logger writes to standard error.
@@ -206,7 +207,7 @@ func (a *app) sayFound(at listening, found box.Found, enabled bool) {
 		return
 	}
 	fmt.Fprintf(a.Out, "%s in %s: %s, %s, %s; ready in %v\n", a.Paint(command.Bold, "box"), safetext.Escape(a.dir),
-		count(int(found.Events), "event"), count(found.Items, "work item"), count(found.Leases, "open lease"), found.Took.Round(1e6))
+		english.Count(int(found.Events), "event"), english.Count(found.Items, "work item"), english.Count(found.Leases, "open lease"), found.Took.Round(1e6))
 	for _, note := range found.Notes {
 		fmt.Fprintf(a.Out, "%s: %s\n", a.Paint(command.Yellow, "note"), safetext.Escape(note))
 	}
@@ -220,13 +221,6 @@ func (a *app) sayFound(at listening, found box.Found, enabled bool) {
 		fmt.Fprintf(a.Out, "listening beyond this machine on https://%s, with the key %s; `signalbox runner invite` lets a runner in\n", at.secure, at.key)
 	}
 	fmt.Fprintf(a.Out, "listening on http://%s; stop with Ctrl-C\n", at.plain)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // startGrace is how long a command waits for a box that was only just started.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -211,7 +212,7 @@ func (a *app) sayVerified(v verified) {
 	fmt.Fprintf(a.Out, "%s: %.12s is the merge of %s (run %s) that event %d allowed\n", a.Paint(command.Green, "proven"),
 		v.Commit.Name, safetext.Escape(v.Allowed.Task), safetext.Escape(v.Allowed.Run), v.Trailers.Event)
 	rows := [][2]string{
-		{"signed by", fmt.Sprintf("%s, over %s", safetext.Escape(v.Checkpoint.Origin), count(int(v.Checkpoint.Size), "event"))},
+		{"signed by", fmt.Sprintf("%s, over %s", safetext.Escape(v.Checkpoint.Origin), english.Count(int(v.Checkpoint.Size), "event"))},
 		{"merges", fmt.Sprintf("%.12s onto %.12s, which the box allowed %s of event %d", v.Allowed.Commit, v.Allowed.Onto, v.grounds(), v.Allowed.Verdict)},
 		{"files", fmt.Sprintf("tree %.12s, the result that was allowed", v.Allowed.Tree)},
 		{"allowed", stamp(v.Event.Time)},
@@ -229,7 +230,7 @@ func (a *app) sayVerified(v verified) {
 		rows = append(rows, [2]string{"recorded", fmt.Sprintf("event %d has this commit's name", v.merged)})
 	}
 	if v.ledger != 0 {
-		rows = append(rows, [2]string{"ledger", fmt.Sprintf("its signed tree of %s begins with the %d that were signed then", count(int(v.ledger), "event"), v.Checkpoint.Size)})
+		rows = append(rows, [2]string{"ledger", fmt.Sprintf("its signed tree of %s begins with the %d that were signed then", english.Count(int(v.ledger), "event"), v.Checkpoint.Size)})
 	}
 	a.rows(rows)
 	a.sayNotProven(v.unproven())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/english"
 )
 
 // Step is what the model of an expert did that asks one: exactly one of its parts is there.
@@ -165,5 +166,5 @@ func (p Returned) words() string {
 	if p.Failed {
 		return because(fmt.Sprintf("%s: %s failed", p.asker(), p.Tool), p.Text)
 	}
-	return fmt.Sprintf("%s: %s gave %s", p.asker(), p.Tool, count(p.Bytes, "byte"))
+	return fmt.Sprintf("%s: %s gave %s", p.asker(), p.Tool, english.Count(p.Bytes, "byte"))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -171,7 +172,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	}),
 
 	RunStarted: spoken(func(_ ledger.Event, p Started) (string, string) {
-		return "", because(fmt.Sprintf("run %s started with %s", p.ID, count(p.Tasks, "task")), p.Title)
+		return "", because(fmt.Sprintf("run %s started with %s", p.ID, english.Count(p.Tasks, "task")), p.Title)
 	}),
 	RunPaused:    spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("paused", p.Reason) }),
 	RunResumed:   spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("resumed", p.Reason) }),
@@ -255,7 +256,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return "", because(fmt.Sprintf("the environment is called %s, round %d", state, p.Round), p.Detail)
 	}),
 	RepairChecked: spoken(func(_ ledger.Event, p Repair) (string, string) {
-		return "", because(fmt.Sprintf("repair %s changes %s", short(p.Commit), count(p.Files, "file")), checkWords(p.Checks, false))
+		return "", because(fmt.Sprintf("repair %s changes %s", short(p.Commit), english.Count(p.Files, "file")), checkWords(p.Checks, false))
 	}),
 	RepairReviewed: spoken(func(_ ledger.Event, p RepairReview) (string, string) {
 		if p.Passed {
@@ -522,19 +523,12 @@ func Until(now, then time.Time) string {
 	return then.Format("Mon 2006-01-02 15:04")
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // times says how often something happened.
 func times(n int) string {
 	if n == 1 {
 		return "once"
 	}
-	return count(n, "time")
+	return english.Count(n, "time")
 }
 
 func clip(s string, most int) string {
@@ -555,10 +549,10 @@ func removedWords(p Removed) string {
 		all = append(all, fmt.Sprintf("its branch, which was at %s", short(p.Commit)))
 	}
 	if n := len(p.Sessions); n > 0 {
-		all = append(all, count(n, "transcript")+" (the hashes stay)")
+		all = append(all, english.Count(n, "transcript")+" (the hashes stay)")
 	}
 	if n := len(p.Logs); n > 0 {
-		all = append(all, count(n, "log")+" of checks")
+		all = append(all, english.Count(n, "log")+" of checks")
 	}
 	return "removed " + strings.Join(all, ", ")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -174,7 +175,7 @@ func (a Attempt) Words() string {
 
 // UsageWords say what was used.
 func UsageWords(u delivery.Usage) string {
-	text := count(int(u.Tokens()), "token")
+	text := english.Count(int(u.Tokens()), "token")
 	if u.CostUSD > 0 {
 		text += fmt.Sprintf(", %.2f USD", u.CostUSD)
 	}
@@ -191,7 +192,7 @@ func (c Card) UsedWords() string {
 			sessions++
 		}
 	}
-	return fmt.Sprintf("%s, %s, %s", count(sessions, "session"), Length(time.Duration(took)*time.Second), UsageWords(c.Usage))
+	return fmt.Sprintf("%s, %s, %s", english.Count(sessions, "session"), Length(time.Duration(took)*time.Second), UsageWords(c.Usage))
 }
 
 // since say since when nothing was changed.
@@ -330,15 +331,15 @@ func (p Proof) Words() string {
 			pending++
 		}
 	}
-	text := fmt.Sprintf("%d of %s in the signed ledger", held, count(len(p.Events), "event"))
+	text := fmt.Sprintf("%d of %s in the signed ledger", held, english.Count(len(p.Events), "event"))
 	if held == len(p.Events) {
-		text = fmt.Sprintf("%s, all in the signed ledger", count(held, "event"))
+		text = fmt.Sprintf("%s, all in the signed ledger", english.Count(held, "event"))
 	}
 	if pending > 0 {
 		text += fmt.Sprintf(", %d not signed yet", pending)
 	}
 	if wrong := len(p.Events) - held - pending; wrong > 0 {
-		text = fmt.Sprintf("WRONG: %d of %s can't be proven; `signalbox ledger verify` says more", wrong, count(len(p.Events), "event"))
+		text = fmt.Sprintf("WRONG: %d of %s can't be proven; `signalbox ledger verify` says more", wrong, english.Count(len(p.Events), "event"))
 	}
 	switch {
 	case p.Merge == nil:
@@ -379,13 +380,6 @@ func NamedWords(e work.Evidence) string {
 		return fmt.Sprintf("names evidence that nobody can see, %s: %s", e.Ref, e.Problem)
 	}
 	return fmt.Sprintf("evidence: %s, %d bytes kept as blob %s", e.Ref, e.Bytes, e.SHA256)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Length writes a time as people do: 30m, and not 30m0s.

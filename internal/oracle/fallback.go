@@ -3,6 +3,8 @@ package oracle
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/signalbox-dev/signalbox/internal/english"
 )
 
 // verdict is what is done about a reply that says nothing that can be acted upon.
@@ -43,14 +45,6 @@ type situation struct {
 // plain reports whether the reply says something and nothing about itself.
 func (s situation) plain() bool { return s.signal == "" && s.reply != "" }
 
-// count puts a number of things into words.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // decision is what the table says.
 type decision struct {
 	verdict verdict
@@ -61,7 +55,7 @@ type decision struct {
 
 // fallback is the table: the first row that fits decides.
 func fallback(s situation) decision {
-	unclear := fmt.Sprintf("the model did not say in %s whether it has answered", count(max(s.silent, 1), "turn"))
+	unclear := fmt.Sprintf("the model did not say in %s whether it has answered", english.Count(max(s.silent, 1), "turn"))
 	longer := func(text string, n int) bool { return utf8.RuneCountInString(text) > n }
 	hint := decision{verdict: giveHint}
 	if s.hinted {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/bt"
 	"github.com/signalbox-dev/signalbox/bt/signals"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 	"github.com/signalbox-dev/signalbox/internal/oracle/question"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -229,7 +230,7 @@ func (q *query) answer(failure error) Answer {
 	switch {
 	case a.Text == "" && (a.Outcome == Answered || a.Outcome == Partial):
 		a.Outcome, a.Unsignalled = Failed, false
-		a.Missing = join("the model said nothing in "+count(a.Turns, "turn"), a.Missing)
+		a.Missing = join("the model said nothing in "+english.Count(a.Turns, "turn"), a.Missing)
 	case a.Text != "" && a.Outcome == Failed:
 		a.Outcome = Partial
 	}

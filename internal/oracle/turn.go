@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/bt"
 	"github.com/signalbox-dev/signalbox/bt/signals"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -24,7 +25,7 @@ const (
 type budget struct{ turns, tokens int }
 
 func (b budget) turnsSpent() string {
-	return fmt.Sprintf("the budget of %s is spent", count(b.turns, "turn"))
+	return fmt.Sprintf("the budget of %s is spent", english.Count(b.turns, "turn"))
 }
 
 func (b budget) tokensSpent() string {

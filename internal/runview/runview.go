@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/history"
 	"github.com/signalbox-dev/signalbox/internal/picture"
@@ -40,16 +41,9 @@ var words = template.FuncMap{
 	"lines":  func(s any) string { return safetext.EscapeLines(fmt.Sprint(s)) },
 	"stamp":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"second": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
-	"count":  count,
+	"count":  english.Count[int],
 	"cost":   costWords,
 	"said":   evidence.StatementWords,
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // TokenWords say how many tokens were used: many are rounded.
@@ -62,7 +56,7 @@ func TokenWords(n int64) string {
 	case n >= 10_000:
 		return fmt.Sprintf("%.0fk tokens", float64(n)/1e3)
 	}
-	return count(int(n), "token")
+	return english.Count(int(n), "token")
 }
 
 // PhaseWords is a phase as people write it.

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 )
 
 // Options say what a run is drawn for.
@@ -222,13 +223,13 @@ func waitCounts(all []api.Question) (counts []string) {
 		}
 	}
 	if questions > 0 {
-		counts = append(counts, count(questions, "question"))
+		counts = append(counts, english.Count(questions, "question"))
 	}
 	if reviews > 0 {
-		counts = append(counts, count(reviews, "review"))
+		counts = append(counts, english.Count(reviews, "review"))
 	}
 	if tasks > 0 {
-		counts = append(counts, count(tasks, "task")+" for you")
+		counts = append(counts, english.Count(tasks, "task")+" for you")
 	}
 	return counts
 }
@@ -433,7 +434,7 @@ func (v *view) alerts(room int) []line {
 	roomy := len(lines)+2*len(v.Questions) <= room && each == 2
 	for i, q := range v.Questions {
 		if left := len(v.Questions) - i; left > 1 && len(lines) >= room-1 {
-			lines = append(lines, line{{important, "? " + count(left, "more question")}})
+			lines = append(lines, line{{important, "? " + english.Count(left, "more question")}})
 			break
 		}
 		about := "  "

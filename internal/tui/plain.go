@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -47,7 +48,7 @@ func (p *Plain) Show(r api.Run, now time.Time) error {
 	}
 	checking := r.Checks > 0 && slices.ContainsFunc(r.Tasks, func(t api.Task) bool { return t.Why == delivery.WaitBaseline })
 	if checking && !p.checking {
-		fmt.Fprintf(&b, "%s the gate runs %s on what the work starts from; agents are started after that\n", now.UTC().Format(time.RFC3339), count(r.Checks, "check"))
+		fmt.Fprintf(&b, "%s the gate runs %s on what the work starts from; agents are started after that\n", now.UTC().Format(time.RFC3339), english.Count(r.Checks, "check"))
 	}
 	nowhere := map[string]bool{}
 	for _, t := range r.Tasks {

@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -70,7 +71,7 @@ func Summary(r api.Run, o Options) []string {
 		}
 	}
 	if unchanged > 0 {
-		draw(nil, line{{yellow, "! " + count(unchanged, "task") + " completed with no change"}, {plain, ": nothing was merged for that"}})
+		draw(nil, line{{yellow, "! " + english.Count(unchanged, "task") + " completed with no change"}, {plain, ": nothing was merged for that"}})
 		for _, t := range r.Tasks {
 			if t.Phase == agentsig.PhaseCompleted && t.NoChange != "" {
 				draw(prose(plain, t.ID+": "+t.NoChange, v.Width, maxProse)...)
@@ -80,14 +81,14 @@ func Summary(r api.Run, o Options) []string {
 	}
 	if merged > 0 || len(r.Repairs) > 0 {
 		base, branch := safetext.ShellWord(shortCommit(r.Base)), safetext.ShellWord(r.Branch)
-		draw(nil, line{{plain, count(merged, "task") + " merged to the branch "}, {bold, r.Branch}})
+		draw(nil, line{{plain, english.Count(merged, "task") + " merged to the branch "}, {bold, r.Branch}})
 		command("git log --oneline " + base + ".." + branch)
 		command("git diff " + base + "..." + branch)
 		if r.State == api.RunFinished {
 			command("git merge " + branch)
 		}
 		if n := unaudited(r); n > 0 {
-			draw(line{{yellow, "! not audited: " + count(n, "task")}, {plain, ", as the run has no auditor"}})
+			draw(line{{yellow, "! not audited: " + english.Count(n, "task")}, {plain, ", as the run has no auditor"}})
 		}
 		if r.Unchecked != "" {
 			draw(prose(yellow, "! "+r.Unchecked, v.Width, maxProse)...)
@@ -152,7 +153,7 @@ func (v *view) outcome(ended int) line {
 	if !v.FinishedAt.IsZero() {
 		end = v.FinishedAt
 	}
-	facts := fmt.Sprintf("  %d of %s", ended, count(len(v.Tasks), "task"))
+	facts := fmt.Sprintf("  %d of %s", ended, english.Count(len(v.Tasks), "task"))
 	if dropped := len(v.Tasks) - ended; v.Outcome == delivery.Completed && dropped > 0 { // the plan was amended, and has them no more
 		facts += fmt.Sprintf(", %d dropped", dropped)
 	}

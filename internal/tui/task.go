@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/english"
 )
 
 // kind is what a person takes a task for. The kinds are in the order in which they
@@ -155,7 +156,7 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 		case t.Why == delivery.WaitGate && r.Checks == 0:
 			w.status = "gate, no checks"
 		case t.Why == delivery.WaitGate:
-			w.status = "gate, " + count(r.Checks, "check")
+			w.status = "gate, " + english.Count(r.Checks, "check")
 		case t.Why == delivery.WaitMerge:
 			w.status = "merge"
 		default:
@@ -270,7 +271,7 @@ func rowOfOther(a api.Agent, now time.Time) row {
 
 // repairLine says what was merged for the environment.
 func repairLine(r api.Repair) line {
-	what := fmt.Sprintf("%s as %s, %s", shortCommit(r.Commit), shortCommit(r.Merge), count(r.Files, "file"))
+	what := fmt.Sprintf("%s as %s, %s", shortCommit(r.Commit), shortCommit(r.Merge), english.Count(r.Files, "file"))
 	if len(r.Names) > 0 {
 		what += ": " + strings.Join(r.Names, ", ")
 	}

@@ -132,13 +132,6 @@ func elapsed(from, to time.Time) string {
 	return fmt.Sprintf("%dd %02dh", h/24, h%24)
 }
 
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // cost says what was paid, or else how many tokens were used; nothing if neither
 // is known.
 func cost(u delivery.Usage) string {

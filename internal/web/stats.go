@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/picture"
 	"github.com/signalbox-dev/signalbox/internal/stats"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -72,7 +73,7 @@ func (p *Page) stats(w http.ResponseWriter, a asked) {
 			c.Value = *r.CostUSD
 		}
 		cost = append(cost, c)
-		back := picture.Amount{Label: label, Words: fmt.Sprintf("%d in %s", r.Rework, count(int(r.Turns), "turn"))}
+		back := picture.Amount{Label: label, Words: fmt.Sprintf("%d in %s", r.Rework, english.Count(int(r.Turns), "turn"))}
 		if r.Turns > 0 {
 			back.Value = float64(r.Rework) / float64(r.Turns)
 		}

@@ -13,17 +13,13 @@ import (
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
-// words are what templates call. Whatever others have said goes through safe, or through lines if it may have several.
+// words are what templates call besides what [runview.Parse] brings.
 func (p *Page) words() template.FuncMap {
 	return template.FuncMap{
-		"safe":  func(s any) string { return safetext.Escape(fmt.Sprint(s)) },
-		"lines": func(s any) string { return safetext.EscapeLines(fmt.Sprint(s)) },
 		"short": func(commit string) string { return safetext.Escape(fmt.Sprintf("%.7s", commit)) },
-		"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
 		"ago":   func(t time.Time) string { return ago(p.o.Now().Sub(t)) },
 		"part":  p.part,
-		"count": count,
 		"usage": usageOf,
 		"cause": func(c delivery.Cause) string { return safetext.Escape(strings.ReplaceAll(string(c), "_", " ")) },
 		"phase": func(p agentsig.Phase) string { return safetext.Escape(runview.PhaseWords(p)) },
@@ -41,13 +37,6 @@ func ago(d time.Duration) string {
 		return fmt.Sprintf("%d h ago", int(d.Hours()))
 	}
 	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // did are the words for what a form has done, of which the address says which.

@@ -10,6 +10,8 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/english"
 )
 
 // Bounds of what is read of a file in one call.
@@ -77,7 +79,7 @@ func page(ctx context.Context, in *bufio.Reader, from, to int) (text, wrong stri
 		case errors.Is(err, io.EOF) && n == 0:
 			return "[the file is empty]", ""
 		case errors.Is(err, io.EOF) && n < from:
-			return "", fmt.Sprintf("it has only %s", count(n, "line"))
+			return "", fmt.Sprintf("it has only %s", english.Count(n, "line"))
 		case errors.Is(err, io.EOF):
 			return b.String(), ""
 		case err != nil:
@@ -91,7 +93,7 @@ func page(ctx context.Context, in *bufio.Reader, from, to int) (text, wrong stri
 			return b.String(), ""
 		}
 		if fmt.Fprintf(&b, "%6d\t%s", n, clean(line)); over > 0 {
-			fmt.Fprintf(&b, " [left out of this line: %s]", count(over, "byte"))
+			fmt.Fprintf(&b, " [left out of this line: %s]", english.Count(over, "byte"))
 		}
 		b.WriteByte('\n')
 	}
@@ -121,7 +123,7 @@ func (w *way) list(asked string) Result {
 	var b strings.Builder
 	for i, e := range entries {
 		if i == maxDirectory || b.Len() > maxRead {
-			fmt.Fprintf(&b, "[%s more]\n", count(len(entries)-i, "name"))
+			fmt.Fprintf(&b, "[%s more]\n", english.Count(len(entries)-i, "name"))
 			break
 		}
 		b.WriteString(clean(strings.ReplaceAll(e.Name(), "\n", "?")))

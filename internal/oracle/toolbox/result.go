@@ -31,14 +31,6 @@ func clean(s string) string {
 	}, s)
 }
 
-// count puts a number of things into words.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // bound cuts a result's text to its size, and says in its last line how much is left out.
 func bound(s string) string {
 	if len(s) <= maxResult {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/signalbox-dev/signalbox/internal/english"
 )
 
 // Bounds of a search.
@@ -170,7 +172,7 @@ func (h *hunt) file(ctx context.Context, in *os.Root, name, place string) {
 			continue
 		}
 		if len(h.hits) == h.limit {
-			h.stop("it has %s, and there are more", count(h.limit, "hit"))
+			h.stop("it has %s, and there are more", english.Count(h.limit, "hit"))
 			return
 		}
 		h.hits = append(h.hits, fmt.Sprintf("%s:%d: %s", clean(place), n, cutRunes(clean(strings.TrimSpace(string(line))), maxLineShown)))
@@ -200,7 +202,7 @@ func (h *hunt) content(in *os.Root, name string) []byte {
 func (h *hunt) result(query string) Result {
 	lines := h.hits
 	if len(lines) == 0 {
-		lines = []string{fmt.Sprintf("Nothing was found for %s in %s.", quote(query), count(h.files, "file"))}
+		lines = []string{fmt.Sprintf("Nothing was found for %s in %s.", quote(query), english.Count(h.files, "file"))}
 	}
 	if h.stopped != "" {
 		lines = append(lines, fmt.Sprintf("[the search stopped early: %s; narrow it by the query or the path]", h.stopped))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -71,7 +72,7 @@ whole: what is not in it is forgotten.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, accounts)
 			}
-			fmt.Fprintf(a.Out, "%s and the rules of %s are in place of those before.\n", count(len(file.Accounts), "account"), name)
+			fmt.Fprintf(a.Out, "%s and the rules of %s are in place of those before.\n", english.Count(len(file.Accounts), "account"), name)
 			begun := slices.ContainsFunc(accounts, func(l answer.Account) bool { return l.Transactions > 0 })
 			for _, l := range accounts {
 				switch {

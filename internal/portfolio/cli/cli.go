@@ -176,11 +176,3 @@ func (a *app) warn(state answer.State) {
 		fmt.Fprintf(a.Err, "portfolio: %s %s %s: %s\n", p.Date, p.Account, p.Symbol, safetext.EscapeLines(p.Text))
 	}
 }
-
-// count is a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

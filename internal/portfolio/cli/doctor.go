@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
@@ -79,7 +80,7 @@ func (a *app) diagnose(ctx context.Context, s *answer.Service) (found []command.
 		return nil, err
 	}
 	if n := len(all) - len(state.History); n > 0 {
-		say("history", command.Warning, "%s dated after %s, and not looked at", count(n, "transaction"), state.AsOf)
+		say("history", command.Warning, "%s dated after %s, and not looked at", english.Count(n, "transaction"), state.AsOf)
 	}
 	if len(state.History) == 0 {
 		return found, nil
@@ -93,7 +94,7 @@ func (a *app) diagnose(ctx context.Context, s *answer.Service) (found []command.
 	if len(unlisted) > 0 {
 		say("accounts", command.Warning, "not described, so taken for taxable, fifo: %s (portfolio accounts --help)", strings.Join(unlisted, ", "))
 	} else {
-		say("accounts", command.Fine, "%s described", count(len(state.Settings.Accounts), "account"))
+		say("accounts", command.Fine, "%s described", english.Count(len(state.Settings.Accounts), "account"))
 	}
 	sayBook(say, state)
 	return found, nil
@@ -109,20 +110,20 @@ func sayImports(say func(name, state, format string, args ...any), imports []sto
 	for _, i := range imports {
 		kinds[i.Kind]++
 		if n := open[i.ID]; n > 0 {
-			say(string(i.Kind), command.Warning, "%s of %s, import %d, could not be read, and there is no advice on what they are about: see `portfolio unread`", count(n, "row"), safetext.Escape(i.Name), i.ID)
+			say(string(i.Kind), command.Warning, "%s of %s, import %d, could not be read, and there is no advice on what they are about: see `portfolio unread`", english.Count(n, "row"), safetext.Escape(i.Name), i.ID)
 		}
 		if i.Unkept > 0 {
 			say(string(i.Kind), command.Warning, "%s", answer.Unkept(i))
 		}
 		if i.Kind == store.Prices && i.Unread > 0 {
-			say(string(i.Kind), command.Warning, "%s of %s, import %d, could not be read; import it again with --json to see them", count(i.Unread, "row"), safetext.Escape(i.Name), i.ID)
+			say(string(i.Kind), command.Warning, "%s of %s, import %d, could not be read; import it again with --json to see them", english.Count(i.Unread, "row"), safetext.Escape(i.Name), i.ID)
 		}
 	}
 	for _, kind := range []store.Kind{store.Transactions, store.Prices} {
 		if kinds[kind] == 0 {
 			say(string(kind), command.Missing, "none yet (portfolio %s --help)", map[store.Kind]string{store.Transactions: "import", store.Prices: "prices import"}[kind])
 		} else {
-			say(string(kind), command.Fine, "%s", count(kinds[kind], "import"))
+			say(string(kind), command.Fine, "%s", english.Count(kinds[kind], "import"))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -122,7 +123,7 @@ func (a *app) sayImported(result answer.Imported, noun string) {
 		fmt.Fprintf(a.Err, "portfolio: %s: %s\n", name, safetext.EscapeLines(result.Error))
 		return
 	}
-	fmt.Fprintf(a.Out, "%s: %s, %s added", name, result.Format, count(result.Added, noun))
+	fmt.Fprintf(a.Out, "%s: %s, %s added", name, result.Format, english.Count(result.Added, noun))
 	if result.Known > 0 {
 		fmt.Fprintf(a.Out, ", %d known already", result.Known)
 	}
@@ -133,7 +134,7 @@ func (a *app) sayImported(result answer.Imported, noun string) {
 	var reasons []string
 	counted, look := map[string]int{}, 0
 	if n := result.Unread(); n > 0 {
-		fmt.Fprintf(a.Out, ", %s", a.Paint(command.Yellow, count(n, "row")+" not read"))
+		fmt.Fprintf(a.Out, ", %s", a.Paint(command.Yellow, english.Count(n, "row")+" not read"))
 	}
 	fmt.Fprintln(a.Out)
 	for _, row := range result.Skipped {
@@ -162,7 +163,7 @@ func (a *app) sayImported(result answer.Imported, noun string) {
 		fmt.Fprintf(a.Out, "  %s %s\n", a.Paint(command.Yellow, "lots differ:"), safetext.Escape(difference))
 	}
 	for _, reason := range reasons {
-		fmt.Fprintf(a.Out, "  no effect: %s, %s\n", count(counted[reason], "row"), reason)
+		fmt.Fprintf(a.Out, "  no effect: %s, %s\n", english.Count(counted[reason], "row"), reason)
 	}
 }
 

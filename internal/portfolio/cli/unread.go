@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
@@ -81,7 +82,7 @@ func (a *app) markCommand(name, short, long, done string, mark func(context.Cont
 				if a.JSON {
 					return command.WriteJSON(a.Out, map[string][]int64{strings.ReplaceAll(done, " ", "_"): ids})
 				}
-				fmt.Fprintf(a.Out, "%s %s.\n", count(len(ids), "row"), done)
+				fmt.Fprintf(a.Out, "%s %s.\n", english.Count(len(ids), "row"), done)
 				return nil
 			})
 		},
@@ -200,7 +201,7 @@ func (a *app) warnUnread(rows []portfolio.Unread) {
 	if len(names) > 0 {
 		about = " (" + safetext.Escape(strings.Join(names, ", ")) + ")"
 	}
-	fmt.Fprintf(a.Err, "portfolio: %s could not be read%s, so what is said of that may be wrong; see `portfolio unread`\n", count(len(rows), "row"), about)
+	fmt.Fprintf(a.Err, "portfolio: %s could not be read%s, so what is said of that may be wrong; see `portfolio unread`\n", english.Count(len(rows), "row"), about)
 }
 
 // unreadRemark is what a table says below a ticker with an open row.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
@@ -266,7 +267,7 @@ func (in Input) position(r *Result, book *lots.Book) {
 		}
 	}
 	if more := *odd - reply.MaxProblems; more > 0 {
-		r.note("%d transaction%s more not explained by the history", more, reply.Plural(more))
+		r.note("%s more not explained by the history", english.Count(more, "transaction"))
 	}
 	p.Shares = p.Held
 	if in.Shares == nil {

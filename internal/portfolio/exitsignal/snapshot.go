@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
@@ -222,7 +223,7 @@ func (s Snapshot) flags(names int) []agentformat.Flag {
 		}
 	}
 	if len(failed) > 0 {
-		add("rule_evaluation_error", agentformat.Warning, "Rule%s failed to evaluate: %s", reply.Plural(len(failed)), listed(failed, names))
+		add("rule_evaluation_error", agentformat.Warning, "%s failed to evaluate: %s", english.Word(len(failed), "Rule", "Rules"), listed(failed, names))
 	}
 	switch begins := func(a exitrule.Assessment) bool { return strings.HasPrefix(s.OverallAssessment, string(a)) }; {
 	case begins(exitrule.StrongExit):
@@ -246,7 +247,7 @@ func (s Snapshot) flags(names int) []agentformat.Flag {
 		add("trade_recommended", agentformat.Info, "Recommended: sell %s shares (%.0f%% of position)", plainNumber(s.SellQuantity), percentage)
 	}
 	if more := len(s.Accounts) - maxAccounts; more > 0 {
-		add("more_orders", agentformat.Info, "Orders in %d more account%s: format=summary has them", more, reply.Plural(more))
+		add("more_orders", agentformat.Info, "Orders in %s: format=summary has them", english.Count(more, "more account"))
 	}
 	if s.Tax != nil && s.Tax.Disallowed > 0 {
 		add("wash_sale_risk", agentformat.Warning, "%s of the loss would be disallowed (%s for good) if sold before %s",
@@ -261,10 +262,10 @@ func (s Snapshot) flags(names int) []agentformat.Flag {
 		if names == 0 {
 			how = " (`portfolio unread`)"
 		}
-		add(reply.UnreadFlag, agentformat.Warning, "%d row%s%s could not be read — no orders%s", n, reply.Plural(n), whose, how)
+		add(reply.UnreadFlag, agentformat.Warning, "%s%s could not be read — no orders%s", english.Count(n, "row"), whose, how)
 	}
 	if n := s.unassigned; n > 0 {
-		add(reply.UnassignedFlag, agentformat.Warning, "%d unread row%s without a ticker may affect it: see `portfolio unread`", n, reply.Plural(n))
+		add(reply.UnassignedFlag, agentformat.Warning, "%s without a ticker may affect it: see `portfolio unread`", english.Count(n, "unread row"))
 	}
 	s.addNotes(add)
 	agentformat.SortFlags(flags)
@@ -277,7 +278,7 @@ func (s Snapshot) addNotes(add func(name string, severity agentformat.Severity, 
 		add("unknown_cost", agentformat.Warning, "%s of %s shares to sell have no known cost: the gain is unknown", plainNumber(s.Tax.WithoutCost), plainNumber(s.SellQuantity))
 	}
 	if s.problems > 0 {
-		add("history_problems", agentformat.Warning, "%d transaction%s of it not explained by the history", s.problems, reply.Plural(s.problems))
+		add("history_problems", agentformat.Warning, "%s of it not explained by the history", english.Count(s.problems, "transaction"))
 	}
 	switch {
 	case s.requested <= s.held:

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
@@ -151,7 +152,7 @@ func accountOrders(orders []exitrule.Order) []AccountOrder {
 }
 
 func (s SurveySnapshot) verdict() string {
-	positions := fmt.Sprintf("%d position%s", s.PositionsChecked, reply.Plural(s.PositionsChecked))
+	positions := english.Count(s.PositionsChecked, "position")
 	switch leave := s.StrongExits + s.Counts.Exits; {
 	case s.PositionsChecked == 0:
 		return "No positions are held"
@@ -188,9 +189,9 @@ func (s SurveySnapshot) flags(most int) []agentformat.Flag {
 	}
 	tickers := func(n int, names []string) string {
 		if most == 0 {
-			return fmt.Sprintf("%d position%s", n, reply.Plural(n))
+			return english.Count(n, "position")
 		}
-		return fmt.Sprintf("%d position%s: %s", n, reply.Plural(n), listed(names, most))
+		return fmt.Sprintf("%s: %s", english.Count(n, "position"), listed(names, most))
 	}
 	if s.Status != agentformat.StatusSuccess {
 		add("signal_error", agentformat.Error, "%s", cmp.Or(s.Verdict, "Exit signal evaluation failed"))
@@ -230,7 +231,7 @@ func (s SurveySnapshot) flags(most int) []agentformat.Flag {
 		add("unknown_cost", agentformat.Warning, "Shares to sell have no known cost, so the gain is unknown, on %s", tickers(len(s.unknown), s.unknown))
 	}
 	if s.Monitors > 0 {
-		add("monitor", agentformat.Info, "Secondary signal triggered on %d position%s — monitoring, no action yet", s.Monitors, reply.Plural(s.Monitors))
+		add("monitor", agentformat.Info, "Secondary signal triggered on %s — monitoring, no action yet", english.Count(s.Monitors, "position"))
 	}
 	switch {
 	case s.PositionsChecked == 0:

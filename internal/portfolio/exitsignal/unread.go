@@ -3,6 +3,7 @@ package exitsignal
 import (
 	"slices"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
@@ -21,13 +22,13 @@ func (in Input) tellUnread(r *Result) {
 	})
 	if r.withheld() {
 		r.note("how many shares of %s there are and what they cost is not sure, because rows %s it could not be read, and there are no orders: %s",
-			in.Ticker, reply.Word(len(r.MayBeOf), "that may be of", "of"), reply.HowToSettle(r.UnreadRowCount))
+			in.Ticker, english.Word(len(r.MayBeOf), "that may be of", "of"), reply.HowToSettle(r.UnreadRowCount))
 	}
 	for _, row := range r.UnreadRows[:min(len(r.UnreadRows), maxUnreadNotes)] {
 		r.note("not read: %s: %s", row.Where(), row.Reason)
 	}
 	if more := max(r.UnreadRowCount, len(r.UnreadRows)) - maxUnreadNotes; more > 0 {
-		r.note("%d row%s more not read", more, reply.Plural(more))
+		r.note("%s more not read", english.Count(more, "row"))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
@@ -118,7 +119,7 @@ func (f *flags) addOmitted(s Snapshot) {
 	if s.filed {
 		how = "the file has them"
 	}
-	f.add("lots_omitted", agentformat.Info, "%d lot%s not shown: %s", n, reply.Plural(n), how)
+	f.add("lots_omitted", agentformat.Info, "%s not shown: %s", english.Count(n, "lot"), how)
 }
 
 // addNoCandidates says why there are none. That all is well is said only if everything is known.
@@ -130,14 +131,14 @@ func (f *flags) addNoCandidates(s Snapshot) {
 	case c.because == noOpenLots:
 		f.add(noOpenLots, agentformat.Info, "No open lots in taxable accounts — there is nothing to sell that has a known cost")
 	case c.because == filteredOut:
-		f.add(filteredOut, agentformat.Info, "%d lot%s with %s in losses below the minimum of %s a lot", c.filtered, reply.Plural(c.filtered), reply.Dollars(c.filteredLoss), c.minLoss)
+		f.add(filteredOut, agentformat.Info, "%s with %s in losses below the minimum of %s a lot", english.Count(c.filtered, "lot"), reply.Dollars(c.filteredLoss), c.minLoss)
 	case c.uncertain > 0:
 		or := ""
 		if s.UnreadRowCount > 0 {
 			or = ", or with rows that were not read"
 		}
-		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots with a current price — of %d position%s, %d without lots or a current price%s",
-			s.PositionsAnalyzed, reply.Plural(s.PositionsAnalyzed), c.uncertain, or)
+		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots with a current price — of %s, %d without lots or a current price%s",
+			english.Count(s.PositionsAnalyzed, "position"), c.uncertain, or)
 	case s.UnreadRowCount > 0:
 		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots that are known — some rows were not read")
 	default:
@@ -164,7 +165,7 @@ func (f *flags) addLosses(s Snapshot) {
 func (f *flags) addWashes(s Snapshot) {
 	c := s.caveats
 	if n := s.WashSaleTickerCount; n > 0 {
-		f.add("wash_sale_risk", agentformat.Warning, "Wash sale risk on %d ticker%s%s", n, reply.Plural(n), f.named(s.WashSaleTickers))
+		f.add("wash_sale_risk", agentformat.Warning, "Wash sale risk on %s%s", english.Count(n, "ticker"), f.named(s.WashSaleTickers))
 	}
 	if c.allWashed {
 		when := fmt.Sprintf("today; nothing bought so far washes it from %s on", s.WashFreeFrom)
@@ -174,7 +175,7 @@ func (f *flags) addWashes(s Snapshot) {
 		f.add("all_washed_now", agentformat.Warning, "Nothing of the %s is allowed if sold %s", reply.Dollars(s.TotalHarvestableLoss), when)
 	}
 	if n := len(c.expected); n > 0 {
-		f.add("reinvestment_expected", agentformat.Warning, "%d reinvestment%s expected%s%s", n, reply.Plural(n), f.why(", none made yet: it would wash a part of the loss, so turn it off before a sale"), f.namedReinvestments(c.expected))
+		f.add("reinvestment_expected", agentformat.Warning, "%s expected%s%s", english.Count(n, "reinvestment"), f.why(", none made yet: it would wash a part of the loss, so turn it off before a sale"), f.namedReinvestments(c.expected))
 	}
 	if c.permanent > 0 {
 		f.add("wash_sale_permanent", agentformat.Warning, "%s would be lost for good if sold now: an IRA bought within 30 days", reply.Dollars(c.permanent))
@@ -183,7 +184,7 @@ func (f *flags) addWashes(s Snapshot) {
 		f.add("wash_sale_unsettled", agentformat.Info, "%s may be disallowed: the law on %s is unsettled", reply.Dollars(c.unsettled), c.unsettledBy())
 	}
 	if list := s.toName(); len(list) > 0 {
-		f.add("name_the_lot", agentformat.Info, "%d lot%s must be named in a sale%s%s", len(list), reply.Plural(len(list)), f.why(", or the account's method sells another first")+f.more(" (not needed if all shares of it there are sold together)"), f.namedLots(list))
+		f.add("name_the_lot", agentformat.Info, "%s must be named in a sale%s%s", english.Count(len(list), "lot"), f.why(", or the account's method sells another first")+f.more(" (not needed if all shares of it there are sold together)"), f.namedLots(list))
 	}
 }
 
@@ -198,7 +199,7 @@ func (f *flags) addWindows(windows []Window) {
 		names = append(names, fmt.Sprintf("%s through %s", reply.ShortTicker(w.Ticker), w.Until))
 	}
 	if len(names) == 0 {
-		f.add("window_open", agentformat.Warning, "Recent losses of %d ticker%s can be washed", n, reply.Plural(n))
+		f.add("window_open", agentformat.Warning, "Recent losses of %s can be washed", english.Count(n, "ticker"))
 		return
 	}
 	f.add("window_open", agentformat.Warning, "No purchase of%s: it would wash a loss taken already", strings.TrimPrefix(reply.Listed(names, n), ":"))
@@ -218,27 +219,27 @@ func (f *flags) addDoubts(s Snapshot) {
 	}
 	f.addPrices(c)
 	if n := len(c.unknown); n > 0 {
-		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost%s%s", n, reply.Plural(n), f.named(c.unknown), f.how(" — "+reply.HowToPrice))
+		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %s cost%s%s", english.Count(n, "ticker"), f.named(c.unknown), f.how(" — "+reply.HowToPrice))
 	}
 	if n := len(c.unreconciled); n > 0 {
-		f.add("unreconciled", agentformat.Warning, "The broker reports other quantities of %d ticker%s%s", n, reply.Plural(n), f.named(c.unreconciled))
+		f.add("unreconciled", agentformat.Warning, "The broker reports other quantities of %s%s", english.Count(n, "ticker"), f.named(c.unreconciled))
 	}
 	if c.problems > 0 {
-		f.add("history_problems", agentformat.Warning, "%d transaction%s not explained by the history — lots may be wrong", c.problems, reply.Plural(c.problems))
+		f.add("history_problems", agentformat.Warning, "%s not explained by the history — lots may be wrong", english.Count(c.problems, "transaction"))
 	}
 }
 
 // addPrices says which losses are not known for want of a price. Coverage says nothing of them.
 func (f *flags) addPrices(c caveats) {
 	if n := len(c.missing); n > 0 {
-		f.add("missing_prices", agentformat.Warning, "No price for %d ticker%s%s%s", n, reply.Plural(n), f.named(c.missing), f.why(" — coverage counts lots, not prices"))
+		f.add("missing_prices", agentformat.Warning, "No price for %s%s%s", english.Count(n, "ticker"), f.named(c.missing), f.why(" — coverage counts lots, not prices"))
 	}
 	if n := len(c.stale); n > 0 {
 		rest := ""
 		if c.staleLoss != 0 {
 			rest = fmt.Sprintf(" — %s of the losses rest on them", reply.Dollars(c.staleLoss))
 		}
-		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %d ticker%s%s%s", exitrule.MaxAge, n, reply.Plural(n), f.named(c.stale), f.why(rest))
+		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %s%s%s", exitrule.MaxAge, english.Count(n, "ticker"), f.named(c.stale), f.why(rest))
 	}
 }
 
@@ -249,7 +250,7 @@ func (s Snapshot) uncovered() string {
 		return fmt.Sprintf("%d positions missing transaction history", missing)
 	}
 	if missing -= s.caveats.unread; missing > 0 {
-		return fmt.Sprintf("%d position%s missing transaction history%s", missing, reply.Plural(missing), s.caveats.unreadPositions(", "))
+		return fmt.Sprintf("%s missing transaction history%s", english.Count(missing, "position"), s.caveats.unreadPositions(", "))
 	}
 	return s.caveats.unreadPositions("")
 }
@@ -259,7 +260,7 @@ func (c caveats) unreadPositions(after string) string {
 	if c.unread == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s%d position%s with unread rows", after, c.unread, reply.Plural(c.unread))
+	return fmt.Sprintf("%s%s with unread rows", after, english.Count(c.unread, "position"))
 }
 
 // namedReinvestments is named for them: ": A in X about 2024-03-01".

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
@@ -67,7 +68,7 @@ func (m *markdown) totals(r *Result) {
 		m.row("| %s | %s |", sum.name, sum.amount.Cents())
 	}
 	m.row("")
-	coverage := fmt.Sprintf("Lots cover %s%% of %d position%s", coverageText(r.DataCoveragePct), r.Metadata.PositionsAnalyzed, reply.Plural(r.Metadata.PositionsAnalyzed))
+	coverage := fmt.Sprintf("Lots cover %s%% of %s", coverageText(r.DataCoveragePct), english.Count(r.Metadata.PositionsAnalyzed, "position"))
 	if p := r.Metadata.CoverageByValuePct; p != nil {
 		coverage += fmt.Sprintf(", %s%% of their value", coverageText(*p))
 	}
@@ -115,7 +116,7 @@ func bought(purchases []reply.Purchase) string {
 	var s strings.Builder
 	for i, p := range purchases {
 		if i == maxEvents {
-			fmt.Fprintf(&s, "; %d more purchase%s", len(purchases)-i, reply.Plural(len(purchases)-i))
+			fmt.Fprintf(&s, "; %s", english.Count(len(purchases)-i, "more purchase"))
 			break
 		}
 		fmt.Fprintf(&s, "; %s bought %s on %s", plain(p.Account), plain(p.Ticker), p.Bought)
@@ -133,7 +134,7 @@ func reinvesting(projected []Reinvestment) string {
 	var s strings.Builder
 	for i, p := range projected {
 		if i == maxEvents {
-			fmt.Fprintf(&s, "; %d more reinvestment%s", len(projected)-i, reply.Plural(len(projected)-i))
+			fmt.Fprintf(&s, "; %s", english.Count(len(projected)-i, "more reinvestment"))
 			break
 		}
 		fmt.Fprintf(&s, "; %s is likely to reinvest in %s about %s", plain(p.Account), plain(p.Ticker), p.Date)
@@ -159,7 +160,7 @@ func (m *markdown) doubts(r *Result) {
 		m.row("- %s, %s in %s: %s.", p.Date, plain(p.Ticker), plain(p.Account), plain(p.Text))
 	}
 	if more := r.ProblemCount - len(r.Problems); more > 0 {
-		m.row("- %d more transaction%s not explained by the history.", more, reply.Plural(more))
+		m.row("- %s not explained by the history.", english.Count(more, "more transaction"))
 	}
 	m.row("")
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
@@ -268,7 +269,7 @@ func (s Snapshot) verdict() string {
 	verdict := fmt.Sprintf("%s harvestable losses across %d lots (%.0f%% long-term), %s%% data coverage",
 		reply.Dollars(loss), s.CandidateCount, long, coverageText(s.DataCoveragePct))
 	if s.WashSaleTickerCount > 0 {
-		verdict += fmt.Sprintf(", wash sale risk on %d ticker%s", s.WashSaleTickerCount, reply.Plural(s.WashSaleTickerCount))
+		verdict += fmt.Sprintf(", wash sale risk on %s", english.Count(s.WashSaleTickerCount, "ticker"))
 	}
 	if s.caveats.staleLoss != 0 {
 		verdict += fmt.Sprintf(", %s of it at old prices", reply.Dollars(s.caveats.staleLoss))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
@@ -80,10 +81,10 @@ func (u unreadTold) cappedUnread() unreadTold {
 // unreadVerdict is what a verdict ends with.
 func (u unreadTold) unreadVerdict() (text string) {
 	if u.tickers > 0 {
-		text = fmt.Sprintf(", unread rows on %d ticker%s", u.tickers, reply.Plural(u.tickers))
+		text = fmt.Sprintf(", unread rows on %s", english.Count(u.tickers, "ticker"))
 	}
 	if u.unassigned > 0 {
-		text += fmt.Sprintf(", %d unread row%s without a ticker", u.unassigned, reply.Plural(u.unassigned))
+		text += fmt.Sprintf(", %s without a ticker", english.Count(u.unassigned, "unread row"))
 	}
 	return text
 }
@@ -91,20 +92,20 @@ func (u unreadTold) unreadVerdict() (text string) {
 // addUnread says of what nothing is advised, and why.
 func (f *flags) addUnread(u unreadTold) {
 	if n := u.UnreadRowCount - u.unassigned; n > 0 {
-		f.add(reply.UnreadFlag, agentformat.Warning, "%d row%s of %d ticker%s could not be read%s — no advice on %s%s",
-			n, reply.Plural(n), u.tickers, reply.Plural(u.tickers), f.named(u.named), reply.Word(u.tickers, "it", "them"), f.how(": "+reply.HowToSettle(n)))
+		f.add(reply.UnreadFlag, agentformat.Warning, "%s of %s could not be read%s — no advice on %s%s",
+			english.Count(n, "row"), english.Count(u.tickers, "ticker"), f.named(u.named), english.Word(u.tickers, "it", "them"), f.how(": "+reply.HowToSettle(n)))
 	}
 	if n := u.unassigned; n > 0 {
 		affected := "any position of the account may be affected"
 		if of := len(u.mayBeOf); of > 0 {
-			affected = fmt.Sprintf("%d ticker%s withheld%s%s", of, reply.Plural(of), f.why(", since "+reply.Word(n, "it", "they")+" may be of "+reply.Word(of, "it", "them")), f.named(u.mayBeOf))
+			affected = fmt.Sprintf("%s withheld%s%s", english.Count(of, "ticker"), f.why(", since "+english.Word(n, "it", "they")+" may be of "+english.Word(of, "it", "them")), f.named(u.mayBeOf))
 		}
 		how := "; " + reply.HowToSettle(n)
 		if u.tickers > 0 {
 			how = "" // as of the others
 		}
-		f.add(reply.UnassignedFlag, agentformat.Warning, "%d unread row%s%s %s no ticker — %s%s",
-			n, reply.Plural(n), f.ofAccounts(u.accounts), reply.Word(n, "names", "name"), affected, f.how(how))
+		f.add(reply.UnassignedFlag, agentformat.Warning, "%s%s %s no ticker — %s%s",
+			english.Count(n, "unread row"), f.ofAccounts(u.accounts), english.Word(n, "names", "name"), affected, f.how(how))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
@@ -124,7 +125,7 @@ func (f *flags) addYear(y year) {
 		f.add("limit_used", agentformat.Info, "Losses of this year and before fill the %s limit already: more would carry over", reply.Dollars(y.limit))
 	}
 	if y.unknown > 0 {
-		f.add("realized_unknown", agentformat.Warning, "The gain of %d sale%s of this year is unknown", y.unknown, reply.Plural(y.unknown))
+		f.add("realized_unknown", agentformat.Warning, "The gain of %s of this year is unknown", english.Count(y.unknown, "sale"))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
@@ -210,12 +211,12 @@ func (s GainsSnapshot) verdict() string {
 	if s.GainCount+s.UnknownCount == 0 {
 		return "Nothing was sold" + when + " in a taxable account"
 	}
-	verdict := fmt.Sprintf("Realised%s: %s short-term, %s long-term, in %d row%s", when, signed(s.Short), signed(s.Long), s.GainCount, reply.Plural(s.GainCount))
+	verdict := fmt.Sprintf("Realised%s: %s short-term, %s long-term, in %s", when, signed(s.Short), signed(s.Long), english.Count(s.GainCount, "row"))
 	if s.Disallowed > 0 {
 		verdict += fmt.Sprintf(", %s disallowed", reply.Dollars(s.Disallowed))
 	}
 	if s.UnknownCount > 0 {
-		verdict += fmt.Sprintf("; %d sale%s of unknown cost not counted", s.UnknownCount, reply.Plural(s.UnknownCount))
+		verdict += fmt.Sprintf("; %s of unknown cost not counted", english.Count(s.UnknownCount, "sale"))
 	}
 	return verdict
 }
@@ -235,11 +236,11 @@ func (s GainsSnapshot) Flags() []agentformat.Flag {
 		return f.list
 	}
 	if n := s.UnknownCount; n > 0 {
-		f.add("unknown_cost", agentformat.Warning, "Nothing says what the shares of %d sale%s cost%s — import what is older, or: %s", n, reply.Plural(n), named(s.unknown), reply.HowToPrice)
+		f.add("unknown_cost", agentformat.Warning, "Nothing says what the shares of %s cost%s — import what is older, or: %s", english.Count(n, "sale"), named(s.unknown), reply.HowToPrice)
 	}
 	f.addDoubts(s.doubts)
 	if n := len(s.open); n > 0 {
-		f.add("window_open", agentformat.Warning, "Losses of %d ticker%s can still be washed by a purchase up to %s%s", n, reply.Plural(n), s.until, named(s.open))
+		f.add("window_open", agentformat.Warning, "Losses of %s can still be washed by a purchase up to %s%s", english.Count(n, "ticker"), s.until, named(s.open))
 	}
 	if s.Disallowed > 0 {
 		f.add("wash_sales", agentformat.Info, "%s of losses disallowed, %s of it for good", reply.Dollars(s.Disallowed), reply.Dollars(s.Permanent))

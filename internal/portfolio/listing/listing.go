@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
@@ -128,13 +129,13 @@ func (f *flags) add(name string, severity agentformat.Severity, format string, a
 // addDoubts says what is not known.
 func (f *flags) addDoubts(d doubts) {
 	if n := len(d.Unread); n > 0 {
-		f.add(reply.UnreadFlag, agentformat.Warning, "Some rows of %d ticker%s could not be read%s — what is listed of them may be wrong, or lacks something: %s", n, reply.Plural(n), named(d.Unread), reply.HowToSettle(2))
+		f.add(reply.UnreadFlag, agentformat.Warning, "Some rows of %s could not be read%s — what is listed of them may be wrong, or lacks something: %s", english.Count(n, "ticker"), named(d.Unread), reply.HowToSettle(2))
 	}
 	if n := d.Unassigned; n > 0 {
-		f.add(reply.UnassignedFlag, agentformat.Warning, "%d row%s that could not be read name%s no ticker — any position may be affected", n, reply.Plural(n), map[bool]string{true: "s"}[n == 1])
+		f.add(reply.UnassignedFlag, agentformat.Warning, "%s that could not be read name%s no ticker — any position may be affected", english.Count(n, "row"), map[bool]string{true: "s"}[n == 1])
 	}
 	if n := d.problems; n > 0 {
-		f.add("history_problems", agentformat.Warning, "%d transaction%s not explained by the history — lots may be wrong", n, reply.Plural(n))
+		f.add("history_problems", agentformat.Warning, "%s not explained by the history — lots may be wrong", english.Count(n, "transaction"))
 	}
 }
 

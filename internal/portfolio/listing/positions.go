@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
@@ -227,12 +228,12 @@ func (s PositionsSnapshot) verdict() string {
 	if s.Gain != nil {
 		gain = signed(*s.Gain) + " unrealised"
 	}
-	verdict := fmt.Sprintf("%d position%s worth %s, %s", s.PositionCount, reply.Plural(s.PositionCount), reply.Dollars(s.Value), gain)
+	verdict := fmt.Sprintf("%s worth %s, %s", english.Count(s.PositionCount, "position"), reply.Dollars(s.Value), gain)
 	if n := len(s.unknown); n > 0 && s.Gain != nil {
-		verdict += fmt.Sprintf(" without shares of unknown cost (%d ticker%s)", n, reply.Plural(n))
+		verdict += fmt.Sprintf(" without shares of unknown cost (%s)", english.Count(n, "ticker"))
 	}
 	if n := len(s.unpriced); n > 0 {
-		verdict += fmt.Sprintf("; %d ticker%s without a price not counted", n, reply.Plural(n))
+		verdict += fmt.Sprintf("; %s without a price not counted", english.Count(n, "ticker"))
 	}
 	return verdict
 }
@@ -246,13 +247,13 @@ func (s PositionsSnapshot) Flags() []agentformat.Flag {
 	}
 	f.addDoubts(s.doubts)
 	if n := len(s.unknown); n > 0 {
-		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost%s — %s", n, reply.Plural(n), named(s.unknown), reply.HowToPrice)
+		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %s cost%s — %s", english.Count(n, "ticker"), named(s.unknown), reply.HowToPrice)
 	}
 	if n := len(s.unpriced); n > 0 {
-		f.add("missing_prices", agentformat.Warning, "No price for %d ticker%s%s", n, reply.Plural(n), named(s.unpriced))
+		f.add("missing_prices", agentformat.Warning, "No price for %s%s", english.Count(n, "ticker"), named(s.unpriced))
 	}
 	if n := len(s.stale); n > 0 {
-		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %d ticker%s%s", exitrule.MaxAge, n, reply.Plural(n), named(s.stale))
+		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %s%s", exitrule.MaxAge, english.Count(n, "ticker"), named(s.stale))
 	}
 	switch {
 	case s.PositionCount == 0:

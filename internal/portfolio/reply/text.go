@@ -17,22 +17,6 @@ func Alternatives(allowed []string) string {
 	return strings.Join(allowed[:last], ", ") + " or " + allowed[last]
 }
 
-// Plural is the ending of a word that counts so many.
-func Plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
-}
-
-// Word is the word for one, or that for so many.
-func Word(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
 // Dollars writes an amount without cents: $12,345. What is more than there is in the world is
 // written short.
 func Dollars(amount float64) string {

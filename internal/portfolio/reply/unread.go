@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
@@ -96,7 +97,7 @@ func NewUnread(all []portfolio.Unread, asOf portfolio.Date, counted func(portfol
 
 // HowToSettle says what to do about so many rows.
 func HowToSettle(n int) string {
-	return Word(n, "import what it did as CSV (if anything), then settle it: `portfolio unread`",
+	return english.Word(n, "import what it did as CSV (if anything), then settle it: `portfolio unread`",
 		"import what they did as CSV (if anything), then settle them: `portfolio unread`")
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
 
@@ -70,14 +71,14 @@ func newLossChart(losses []loss) *lossChart {
 		c.Bars = append(c.Bars, b)
 	}
 	c.Desc = fmt.Sprintf("%s at a loss; the largest is %s with %s.",
-		count(len(losses), "symbol", "symbols"), losses[0].Symbol, dollars(widest))
+		english.Count(len(losses), "symbol"), losses[0].Symbol, dollars(widest))
 	if len(losses) > mostBars {
 		var rest portfolio.Decimal
 		for _, l := range losses[mostBars:] {
 			rest = rest.Add(l.total())
 		}
 		c.More = fmt.Sprintf("%s with %s in all are in the table only.",
-			count(len(losses)-mostBars, "smaller symbol", "smaller symbols"), dollars(rest))
+			english.Count(len(losses)-mostBars, "smaller symbol"), dollars(rest))
 	}
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
 
@@ -73,9 +74,9 @@ func newCalendarChart(today portfolio.Date, windows []Window) *calendarChart {
 	}
 	c.Height = firstRow + len(c.Rows)*rowHeight
 	c.Desc = fmt.Sprintf("%s from %s to %s. The table below has every date.",
-		count(len(symbols), "symbol", "symbols"), days.first, days.last)
+		english.Count(len(symbols), "symbol"), days.first, days.last)
 	if len(symbols) > mostRows {
-		c.More = count(len(symbols)-mostRows, "more symbol is", "more symbols are") + " in the table only."
+		c.More = fmt.Sprintf("%d more %s in the table only.", len(symbols)-mostRows, english.Word(len(symbols)-mostRows, "symbol is", "symbols are"))
 	}
 	return c
 }

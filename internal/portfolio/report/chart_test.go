@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
 
@@ -278,7 +279,7 @@ func TestTexts(t *testing.T) {
 		{quote(1e7), "10.0 m"},
 		{short("ABCDEFGHIJK", 10), "ABCDEFGHI…"},
 		{names([]string{"A", "B", "C"}, 2), "A, B and 1 more"},
-		{count(1, "lot", "lots"), "1 lot"},
+		{english.Count(1, "lot"), "1 lot"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)

@@ -96,14 +96,6 @@ func group(s string) string {
 	return whole
 }
 
-// count is "1 lot" or "2 lots".
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // names lists the first few, and the number of the others.
 func names(list []string, most int) string {
 	if len(list) <= most {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
 
@@ -153,7 +154,7 @@ func (d Data) figures() []figure {
 		value = value.Add(p.Value())
 		shortTerm, longTerm = shortTerm.Add(p.Short), longTerm.Add(p.Long)
 	}
-	coverage := count(len(d.Positions), "position", "positions")
+	coverage := english.Count(len(d.Positions), "position")
 	if priced < len(d.Positions) {
 		coverage = fmt.Sprintf("%d of %s with a price", priced, coverage)
 	}
