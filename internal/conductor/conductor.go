@@ -193,6 +193,16 @@ func (c *Conductor) loaded() []delivery.Machine {
 	return delivery.Loaded(machines, sessions)
 }
 
+// Where returns the other machine that a session of a run is on which has not ended.
+func (c *Conductor) Where(run, session string) (machine string) {
+	c.ledger.WithRun(run, func(r *delivery.Run) {
+		if s := r.Sessions[session]; s != nil {
+			machine = s.Runner
+		}
+	})
+	return machine
+}
+
 // MachinesChanged says that [Options.Machines] returns something else than before. It does not wait.
 func (c *Conductor) MachinesChanged() {
 	c.mu.Lock()

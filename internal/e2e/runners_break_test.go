@@ -137,20 +137,23 @@ func (f *fleet) settled(were []proc) {
 	})
 }
 
-// late checks that what sessions did that were lost is there: the word of an agent that came to its end is recorded as late, and what it
-// committed is in a ref of the box's. The run goes on meanwhile.
+// late checks that what sessions did that were lost is there: the word of an agent that came to its end is recorded as late, unless it
+// came before its runner was lost, and what it committed is in a ref of the box's. The run goes on meanwhile.
 func (f *fleet) late() (count int) {
 	f.t.Helper()
-	lost, recorded := map[string]bool{}, map[string]bool{}
+	lost, recorded, inTime := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	missing := func() (missing []string) {
 		clear(lost)
 		clear(recorded)
+		clear(inTime)
 		for _, e := range f.events() {
 			switch {
 			case e.Type == delivery.SessionEnded && strings.Contains(string(e.Payload), `"how":"lost"`):
 				lost[e.Session] = true
 			case e.Type == work.LateResultRecorded:
 				recorded[e.Session] = true
+			case e.Type == work.AgentSessionCompleted:
+				inTime[e.Session] = true
 			}
 		}
 		files, err := filepath.Glob(filepath.Join(f.scripts, "starts", "*", "said"))
@@ -163,7 +166,7 @@ func (f *fleet) late() (count int) {
 				f.t.Fatal(err)
 			}
 			session, _, _ := strings.Cut(string(name), "@")
-			if !lost[session] {
+			if !lost[session] || inTime[session] {
 				continue
 			}
 			if !recorded[session] {

@@ -117,8 +117,10 @@ func (f *Fleet) Stop() { f.group.Stop() }
 // Errors of those who speak for a runner.
 var (
 	ErrNotYours = errors.New("that is none of this runner's")
+	ErrNotYet   = errors.New("this box was started a moment ago, and has not given this order anew: say it again")
 	ErrUnknown  = errors.New("this box has no such runner: it was removed, or never joined")
 	ErrForm     = errors.New("that is not what a runner says")
+	errNoEnd    = errors.New("it says that the order was carried out, and has not said how the session ended")
 	errLost     = errors.New("nothing was heard of the runner")
 	errNewLine  = errors.New("the runner follows anew")
 )

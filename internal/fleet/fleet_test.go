@@ -48,8 +48,8 @@ func TestCarryOut(t *testing.T) {
 		if refs, err := f.Fetches("gpu1", name); err != nil || !slices.Equal(refs, []string{"refs/heads/b"}) {
 			t.Error(refs, err)
 		}
-		if err := f.Done("gpu1", order.Done{Name: name}); err != nil {
-			t.Fatal(err)
+		if heard, err := f.Done("gpu1", order.Done{Name: name}); err != nil || heard.Unknown {
+			t.Fatal(heard, err)
 		}
 		if err := <-out; err != nil {
 			t.Error(err)
@@ -264,17 +264,72 @@ func TestHandIn(t *testing.T) {
 				t.Errorf("%s keeps %s of %s: %v", c.runner, c.name, c.of, err)
 			}
 		}
-		if err := f.Done("gpu2", order.Done{Name: started("gpu1", "S-1.1").Name()}); !errors.Is(err, ErrNotYours) {
+		if _, err := f.Done("gpu2", order.Done{Name: started("gpu1", "S-1.1").Name()}); !errors.Is(err, ErrNotYours) {
 			t.Error(err)
 		}
-		if err := f.Done("gpu1", order.Done{Name: "one that is over"}); err != nil {
-			t.Error(err)
+		if heard, err := f.Done("gpu1", order.Done{Name: "one that is over"}); err != nil || !heard.Unknown {
+			t.Error(heard, err)
 		}
 		synctest.Wait()
 		if len(f.machines["gpu1"].flights) != 2 {
 			t.Error("another runner says that an order is done, and it counts")
 		}
 	})
+}
+
+// A box that was started a moment ago has not given its orders anew: what comes of them meanwhile is not refused, but to be said again.
+func TestNotGivenYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _, b, known := begin(t)
+		known.set(Known{Name: "gpu1"}, Known{Name: "gpu2"})
+		b.on = map[string]string{"S-1.1": "gpu1"}
+		all := []delivery.Input{
+			delivery.End{Session: "S-1.1"}, delivery.Prompted{Session: "S-1.1"}, delivery.Shown{Session: "S-1.1"}, delivery.Forgotten{Session: "S-1.1"},
+			delivery.Distrust{Session: "S-1.1"}, delivery.Pushed{Session: "S-1.1"},
+		}
+		for _, in := range all {
+			if err := f.HandIn(t.Context(), "gpu1", mustWrite(t, in)); !errors.Is(err, ErrNotYet) {
+				t.Errorf("%T: %v", in, err)
+			}
+			if err := f.HandIn(t.Context(), "gpu2", mustWrite(t, in)); !errors.Is(err, ErrNotYours) {
+				t.Errorf("another runner hands in %T: %v", in, err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = f.CarryOut(ctx, started("gpu1", "S-1.1")) }()
+		synctest.Wait()
+		for _, in := range all {
+			if err := f.HandIn(t.Context(), "gpu1", mustWrite(t, in)); err != nil {
+				t.Errorf("%T, when the order was given: %v", in, err)
+			}
+		}
+	})
+}
+
+// An order for a session is not carried out while the ledger does not say that the session has ended, whatever its runner says: it is given again.
+func TestDoneTooSoon(t *testing.T) {
+	for _, do := range []delivery.Verb{delivery.DoStart, delivery.DoEnd} {
+		for _, ended := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				f, _, b, _ := begin(t)
+				if !ended {
+					b.on = map[string]string{"S-1.1": "gpu1"}
+				}
+				o := started("gpu1", "S-1.1")
+				o.Do = do
+				out := make(chan error, 1)
+				go func() { out <- f.CarryOut(t.Context(), o) }()
+				synctest.Wait()
+				if heard, err := f.Done("gpu1", order.Done{Name: o.Name()}); err != nil || heard.Unknown {
+					t.Fatal(heard, err)
+				}
+				if err := <-out; errors.Is(err, errNoEnd) == ended {
+					t.Errorf("%s, ended %t: %v", do, ended, err)
+				}
+			})
+		}
+	}
 }
 
 // What is asked about a session goes to its runner, and about all others to home.

@@ -223,28 +223,38 @@ func (l *Line) take() (notices []order.Notice) {
 	return notices
 }
 
-// Done takes a runner's word that an order was carried out.
-func (f *Fleet) Done(name string, d order.Done) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	fl := f.heardOf(name).flights[d.Name]
+// Done takes a runner's word that an order was carried out. A session is not over by it: how it ended was handed in before, or the order failed.
+func (f *Fleet) Done(name string, d order.Done) (order.DoneHeard, error) {
+	fl, err := f.flight(name, d.Name)
 	if fl == nil {
-		for _, m := range f.machines {
-			if m.flights[d.Name] != nil {
-				return fmt.Errorf("%w: the order %.60q", ErrNotYours, d.Name)
-			}
-		}
-		return nil // it is not due any more
+		return order.DoneHeard{Unknown: err == nil}, err
 	}
-	var err error
-	if d.Error != "" {
+	switch {
+	case d.Error != "":
 		err = fmt.Errorf("the runner %s: %s", name, d.Error)
+	case (fl.Do == delivery.DoStart || fl.Do == delivery.DoEnd) && f.o.Conductor.Where(fl.Run.Subject, fl.Session.ID) == name:
+		err = fmt.Errorf("the runner %s: %w", name, errNoEnd)
 	}
 	select {
 	case fl.done <- err:
 	default:
 	}
-	return nil
+	return order.DoneHeard{}, nil
+}
+
+// flight returns an order that a runner has; nil if it is not due. It fails if it is another's.
+func (f *Fleet) flight(runner, ordered string) (*flight, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fl := f.heardOf(runner).flights[ordered]; fl != nil {
+		return fl, nil
+	}
+	for _, m := range f.machines {
+		if m.flights[ordered] != nil {
+			return nil, fmt.Errorf("%w: the order %.60q", ErrNotYours, ordered)
+		}
+	}
+	return nil, nil
 }
 
 // Answered takes what came of a call. Nobody waits for many of them.
@@ -286,7 +296,9 @@ func (f *Fleet) may(name string, h order.HandedIn, in *delivery.Input) error {
 	has := func(match func(*flight) bool) bool {
 		return slices.ContainsFunc(slices.Collect(maps.Values(m.flights)), func(fl *flight) bool { return fl.Run.Subject == h.Run && match(fl) })
 	}
+	of := "" // the session that it is about
 	session := func(id string) bool {
+		of = id
 		return has(func(fl *flight) bool { return fl.Session != nil && fl.Session.ID == id })
 	}
 	ok, err := false, error(nil)
@@ -309,22 +321,24 @@ func (f *Fleet) may(name string, h order.HandedIn, in *delivery.Input) error {
 	case delivery.Pushed:
 		ok = session(i.Session)
 	case delivery.GateRan:
-		var of order.Order
+		var checks order.Order
 		ok = has(func(fl *flight) bool {
-			of = fl.Order
+			checks = fl.Order
 			return fl.Do == delivery.DoGate && fl.ID == i.Command && fl.Task != nil
 		})
 		if ok {
-			err = f.signed(name, of, &i)
+			err = f.signed(name, checks, &i)
 		}
 		i.Runner = name
 		*in = i
 	}
 	f.mu.Unlock()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if !ok {
+	case !ok && of != "" && f.o.Conductor.Where(h.Run, of) == name:
+		return ErrNotYet
+	case !ok:
 		return fmt.Errorf("%w: %s has no such order, or session, or no longer (%s)", ErrNotYours, name, h.Kind)
 	}
 	return nil

@@ -49,6 +49,7 @@ type boss struct {
 	mu      sync.Mutex
 	in      []delivery.Input
 	renewed []string
+	on      map[string]string // where sessions are that have not ended
 	stirred atomic.Int32
 }
 
@@ -58,7 +59,12 @@ func (b *boss) HandIn(_ context.Context, _ string, in delivery.Input) error {
 	b.in = append(b.in, in)
 	return nil
 }
-func (b *boss) Renew(s string)   { b.renewed = append(b.renewed, s) }
+func (b *boss) Renew(s string) { b.renewed = append(b.renewed, s) }
+func (b *boss) Where(_, s string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.on[s]
+}
 func (b *boss) MachinesChanged() { b.stirred.Add(1) }
 
 // told is what was handed in.

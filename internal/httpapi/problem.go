@@ -44,6 +44,7 @@ var problems = []struct {
 	{httpserver.ErrFull, http.StatusServiceUnavailable, api.CodeBusy},
 	{httpserver.ErrAhead, http.StatusBadRequest, api.CodeInvalid},
 	{errNotReady, http.StatusServiceUnavailable, api.CodeCannotWrite},
+	{fleet.ErrNotYet, http.StatusServiceUnavailable, api.CodeBusy},
 	{errNoMetrics, http.StatusNotFound, api.CodeNotFound},
 	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
 	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},

@@ -67,8 +67,8 @@ func (s *Server) runnerRoutes() []route {
 		{"POST /v1/runner/said", access.ToRun, maxHandIn, fromRunner(func(_ context.Context, runner string, said order.Said) (struct{}, error) {
 			return struct{}{}, f.Record(runner, said)
 		})},
-		{"POST /v1/runner/done", access.ToRun, 0, fromRunner(func(_ context.Context, runner string, d order.Done) (struct{}, error) {
-			return struct{}{}, f.Done(runner, d)
+		{"POST /v1/runner/done", access.ToRun, 0, fromRunner(func(_ context.Context, runner string, d order.Done) (order.DoneHeard, error) {
+			return f.Done(runner, d)
 		})},
 		{"POST /v1/runner/answer", access.ToRun, maxHandIn, fromRunner(func(_ context.Context, runner string, a order.Answer) (struct{}, error) {
 			return struct{}{}, f.Answered(runner, a)

@@ -151,6 +151,11 @@ type Done struct {
 	Error string `json:"error,omitempty"`
 }
 
+// DoneHeard is what a box answers to that.
+type DoneHeard struct {
+	Unknown bool `json:"unknown,omitempty"` // the order is not due, or the box was started again and gives it anew
+}
+
 // Push is what a runner asks before it pushes what a session has done: which ref that makes.
 type Push struct {
 	Session string `json:"session"`

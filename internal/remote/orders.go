@@ -39,6 +39,7 @@ type flight struct {
 	over    chan struct{}      // closed when it has ended
 	reached bool               // it was carried out, and the box knows
 	ended   bool               // it was logged that its session has ended
+	again   bool               // it was given again
 }
 
 func (o *orders) begin() {
@@ -86,6 +87,7 @@ func (o *orders) take(r *Remote, w *works, a order.Assigned) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if old := o.all[a.Name]; old != nil && !old.reached {
+		old.again = true
 		return
 	}
 	f := &flight{Assigned: a, over: make(chan struct{}), printed: r.copyingChecks(w, a.Order)}
@@ -104,12 +106,20 @@ func (o *orders) take(r *Remote, w *works, a order.Assigned) {
 		}
 		f.cancel = cancel
 		o.mu.Unlock()
-		r.carry(ctx, a)
-		o.mu.Lock()
-		f.reached = true
-		o.mu.Unlock()
+		for !o.reach(f, r.carry(ctx, a)) {
+		}
 		r.hurry()
 	})
+}
+
+// reach notes that an order was carried out, and reports false if it has to be once more: the box did not know it when it was told so, as it was
+// started again, and has given it since.
+func (o *orders) reach(f *flight, known bool) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f.reached = known || !f.again
+	f.again = false
+	return f.reached
 }
 
 // due ends what is under way and not among those.
@@ -132,13 +142,14 @@ func (o *orders) due(r *Remote, names []string) {
 	r.hurry()
 }
 
-// carry carries out an order, and tells the box when what came of it is handed in. One that failed is given again by the box.
-func (r *Remote) carry(ctx context.Context, a order.Assigned) {
+// carry carries out an order, and tells the box when what came of it is handed in. One that failed is given again by the box. It reports false if
+// the box does not know the order.
+func (r *Remote) carry(ctx context.Context, a order.Assigned) (known bool) {
 	r.mu.Lock()
 	w := r.works
 	r.mu.Unlock()
 	if w == nil {
-		return
+		return true
 	}
 	err := r.prepare(ctx, w, a)
 	if err == nil {
@@ -146,16 +157,18 @@ func (r *Remote) carry(ctx context.Context, a order.Assigned) {
 		err = w.CarryOut(ctx, a.Order)
 	}
 	if ctx.Err() != nil {
-		return
+		return true
 	}
 	done := order.Done{Name: a.Name}
 	if err != nil {
 		done.Error = w.redact.Text(err.Error())
 		r.o.Logger.Warn("an order was not carried out", "order", a.ID, "run", a.Run.ID, "error", err)
 	}
-	if _, err := insist[struct{}](ctx, r, "/v1/runner/done", done); err != nil && ctx.Err() == nil {
+	heard, err := insist[order.DoneHeard](ctx, r, "/v1/runner/done", done)
+	if err != nil && ctx.Err() == nil {
 		r.o.Logger.Warn("the box was not told that an order is done", "order", a.ID, "error", err)
 	}
+	return err != nil || !heard.Unknown
 }
 
 // heardEnd takes note of a report that says that a session has ended.

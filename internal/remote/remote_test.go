@@ -186,26 +186,65 @@ func TestGivenAgain(t *testing.T) {
 		t.Errorf("it is carried out %d times", got)
 	}
 	w.until("the order is over", func() bool {
-		r.mu.Lock()
-		orders := &r.works.orders
-		r.mu.Unlock()
+		orders := of(r)
 		orders.mu.Lock()
 		defer orders.mu.Unlock()
 		return orders.all[o.Name].reached
 	})
 	w.want(o)
-	w.until("it is done again", func() bool {
-		n := 0
-		for _, s := range w.said {
-			if strings.HasPrefix(s, "done") {
-				n++
-			}
-		}
-		return n == 2
-	})
+	w.until("it is done again", func() bool { return w.count("done") == 2 })
 	if got := w.heard("ref", "pushed"); len(got) != 2 {
 		t.Errorf("it pushes anew what the box has: %q", got)
 	}
+}
+
+// A box that is started again while an order ends may not know it when it is told that it is done, and give it while that is on its way: then the order
+// is carried out once more.
+func TestGivenMeanwhile(t *testing.T) {
+	for _, given := range []bool{true, false} {
+		w := newWorld(t)
+		o := w.session(first)
+		asked, goOn := make(chan struct{}), make(chan struct{})
+		once := sync.Once{}
+		w.instead(func(path string) int {
+			if path == "POST /v1/runner/done" {
+				once.Do(func() { close(asked) })
+				<-goOn
+			}
+			return 0
+		})
+		w.heardDone(order.DoneHeard{Unknown: true})
+		w.want(o)
+		r := opened(t, shortDir(t), w.box, w.log)
+		w.run(r)
+		<-asked
+		if given {
+			w.want(o)
+		}
+		w.tell(order.Notice{Call: &order.Call{ID: 1, Do: "x"}}) // when it is answered, what came before it was taken
+		w.untilSaid("answer 1")
+		close(goOn)
+		w.untilSaid("done")
+		w.heardDone(order.DoneHeard{})
+		w.until("the order is over", func() bool {
+			orders := of(r)
+			orders.mu.Lock()
+			defer orders.mu.Unlock()
+			return orders.all[o.Name].reached
+		})
+		w.mu.Lock()
+		if n, lines := w.count("done"), len(w.lines); given != (n == 2) || lines != 1 { // a second line would have it given again
+			t.Errorf("given meanwhile %t: it is done %d times, over %d lines", given, n, lines)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// of are the orders that a runner has.
+func of(r *Remote) *orders {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return &r.works.orders
 }
 
 // What is not due any more ends, and nobody is told that it is done.
@@ -228,9 +267,7 @@ func TestNotDue(t *testing.T) {
 	w.want(other)
 	w.untilSaid("done " + other.Name) // which does not wait for the first
 	close(let)
-	r.mu.Lock()
-	orders := &r.works.orders
-	r.mu.Unlock()
+	orders := of(r)
 	orders.mu.Lock()
 	if len(orders.all) != 1 {
 		t.Errorf("%d orders are kept", len(orders.all))

@@ -41,6 +41,7 @@ type world struct {
 	ran      []delivery.GateRan
 	here     []order.Here
 	there    order.There
+	done     order.DoneHeard     // what is answered to who has done something
 	lines    []chan order.Notice // of runners that follow
 	settings order.Settings
 	orders   []order.Assigned // due
@@ -97,8 +98,11 @@ func newWorld(t *testing.T) *world {
 	mux.HandleFunc("POST /v1/runner/done", func(rw http.ResponseWriter, r *http.Request) {
 		var d order.Done
 		w.read(r, &d)
+		w.mu.Lock()
+		heard := w.done
+		w.mu.Unlock()
 		w.say("done " + d.Name + " " + d.Error)
-		_, _ = io.WriteString(rw, "{}")
+		_ = json.NewEncoder(rw).Encode(heard)
 	})
 	mux.HandleFunc("POST /v1/runner/ref", func(rw http.ResponseWriter, r *http.Request) {
 		var p order.Push
@@ -281,6 +285,23 @@ func (w *world) heard(begins ...string) (all []string) {
 		}
 	}
 	return all
+}
+
+// count is how much was said that begins so. The caller holds mu.
+func (w *world) count(begins string) (n int) {
+	for _, s := range w.said {
+		if strings.HasPrefix(s, begins) {
+			n++
+		}
+	}
+	return n
+}
+
+// heardDone says what is answered to who has done something.
+func (w *world) heardDone(h order.DoneHeard) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done = h
 }
 
 // instead has requests be answered otherwise.

@@ -210,8 +210,9 @@ func (w *ways) HandIn(_ context.Context, run string, in delivery.Input) error {
 // Report takes what a session had left to say.
 func (w *ways) Report(context.Context, string, api.SessionReport) error { return nil }
 
-func (w *ways) Renew(string)     {}
-func (w *ways) MachinesChanged() {}
+func (w *ways) Renew(string)                {}
+func (w *ways) MachinesChanged()            {}
+func (w *ways) Where(string, string) string { return "" }
 
 // taken are the results of an order's checks that were taken.
 func (w *ways) taken(id string) (all []delivery.GateRan) {

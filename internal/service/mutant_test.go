@@ -49,7 +49,7 @@ func TestAttackMutants(t *testing.T) {
 		{Name: "a push that git refuses is not logged", File: "../gitserver/gitserver.go", Old: "err == nil && !bytes.Contains(said", New: "err != nil && !bytes.Contains(said"},
 		{Name: "a runner pushes for a session that is not there yet", File: "../fleet/line.go", Old: "if at == runner {\n\t\treturn nil", New: "if at == runner || at == \"\" {\n\t\treturn nil"},
 		{Name: "a session's token is good over any runner's connection", File: "../httpapi/routes.go", Old: "if err := s.fleet.Speaks(p.Session, holder.Name); err != nil {", New: "if err := s.fleet.Speaks(p.Session, holder.Name); false {"},
-		{Name: "another runner's order is done", File: "../fleet/line.go", Old: "if m.flights[d.Name] != nil {", New: "if m.flights[d.Name] != nil && false {"},
+		{Name: "another runner's order is done", File: "../fleet/line.go", Old: "if m.flights[ordered] != nil {", New: "if m.flights[ordered] != nil && false {"},
 		{Name: "who answers was not asked", File: "../fleet/line.go", Old: "its := a.ID > 0 && a.ID <= f.calls", New: "its := true"},
 		{Name: "places have no end", File: "../fleet/line.go", Old: "h.Places > maxHerePlaces,", New: ""},
 		{Name: "who is not understood is given orders", File: "../fleet/line.go", Old: "if _, err := order.Speaks(protocol); err != nil {", New: "if _, err := order.Speaks(protocol); err != nil && false {"},
