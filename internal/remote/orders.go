@@ -304,7 +304,7 @@ func (r *Remote) read(session string) (k kept, err error) {
 }
 
 // leave takes away what runs have left here that do not go on, and whose sessions have said all that they had to say.
-func (o *orders) leave(ctx context.Context, r *Remote, live []string) {
+func (r *Remote) leave(ctx context.Context, live []string) {
 	r.mu.Lock()
 	w := r.works
 	r.mu.Unlock()

@@ -73,6 +73,7 @@ type Remote struct {
 	update   string // why it has to be updated, if it has
 
 	nudge chan struct{} // has something if the box should hear of this runner at once
+	runs  chan []string // that go on, as the box has just said
 }
 
 // works is a runner with the settings that it goes by.
@@ -111,7 +112,7 @@ func Open(ctx context.Context, o Options) (*Remote, error) {
 	}
 	r := &Remote{
 		o: o, box: api.ClientOver(o.Carrier, ""), carrier: o.Carrier, release: release,
-		contact: newContact(o), finished: make(chan struct{}), nudge: make(chan struct{}, 1),
+		contact: newContact(o), finished: make(chan struct{}), nudge: make(chan struct{}, 1), runs: make(chan []string),
 	}
 	if r.sessions, err = openGateway(ctx, r); err == nil {
 		r.git, err = gitproxy.Open(ctx, &url.URL{Scheme: "http", Host: "box", Path: "/v1/runner/git/"}, o.Carrier, o.Logger)
@@ -177,6 +178,7 @@ func (r *Remote) Run(ctx context.Context) error {
 	group.Go(func(ctx context.Context) { cancel(r.beat(ctx)) })
 	group.Go(func(ctx context.Context) { cancel(r.follow(ctx)) })
 	group.Go(func(ctx context.Context) { cancel(r.copy(ctx)) })
+	group.Go(r.tidy)
 	select {
 	case <-r.finished:
 		return nil
@@ -282,7 +284,7 @@ func (r *Remote) beat(ctx context.Context) error {
 		switch {
 		case err == nil:
 			r.contact.answered()
-			r.heard(ctx, there)
+			r.heard(there)
 		case final(err):
 			return err
 		case ctx.Err() == nil:
@@ -311,9 +313,9 @@ func removed(err error) bool {
 }
 
 // heard takes what the box answers.
-func (r *Remote) heard(ctx context.Context, there order.There) {
+func (r *Remote) heard(there order.There) {
 	r.mu.Lock()
-	w, drained, update := r.works, r.draining, r.update
+	drained, update := r.draining, r.update
 	r.draining, r.update = there.Draining, there.Update
 	r.mu.Unlock()
 	switch {
@@ -324,8 +326,21 @@ func (r *Remote) heard(ctx context.Context, there order.There) {
 	case drained && !there.Draining:
 		r.o.Logger.Info("the box gives this runner work again: it is drained no more")
 	}
-	if w != nil {
-		w.orders.leave(ctx, r, there.Runs)
+	select {
+	case r.runs <- there.Runs:
+	default: // what runs have left is being taken away, and the box says it again with the next sign of life
+	}
+}
+
+// tidy takes away what runs have left that do not go on. That may take long: signs of life do not wait for it.
+func (r *Remote) tidy(ctx context.Context) {
+	for {
+		select {
+		case live := <-r.runs:
+			r.leave(ctx, live)
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

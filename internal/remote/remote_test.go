@@ -409,7 +409,7 @@ func TestDrained(t *testing.T) {
 	r := bare(&timed{})
 	r.o.Logger = slog.New(slog.NewTextHandler(log, nil))
 	for i, draining := range []bool{false, true, true, false, false} {
-		r.heard(t.Context(), order.There{Draining: draining})
+		r.heard(order.There{Draining: draining})
 		if lines := []int{0, 1, 1, 2, 2}[i]; strings.Count(log.String(), "\n") != lines || lines == 2 && !strings.HasSuffix(log.String(), "it is drained no more\"\n") {
 			t.Errorf("after %d answers it says %s", i+1, log)
 		}
@@ -551,10 +551,7 @@ func TestLeftovers(t *testing.T) {
 	if err := leave(); err != nil {
 		t.Error(err)
 	}
-	r.mu.Lock()
-	works := r.works
-	r.mu.Unlock()
-	works.orders.leave(t.Context(), r, []string{"R1"})
+	r.leave(t.Context(), []string{"R1"})
 	entries, err := os.ReadDir(filepath.Join(dir, ordersDir))
 	if err != nil {
 		t.Fatal(err)

@@ -121,7 +121,7 @@ func (x *Runner) Leave(ctx context.Context, run, branch string) error {
 		}
 	}
 	errs = append(errs, os.RemoveAll(dir), x.repo.Drop(ctx, "refs/heads/"+taskBranches(run), "refs/heads/"+branch, worktree.Kept(run), order.TaskRefs(run)),
-		x.exchange.Forget(ctx, run, branch), x.homes.Retire(run))
+		x.repo.Collect(ctx), x.exchange.Forget(ctx, run, branch), x.homes.Retire(run))
 	x.mu.Lock()
 	delete(x.branches, branch)
 	x.mu.Unlock()

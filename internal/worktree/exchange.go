@@ -233,17 +233,17 @@ func damaged(err error) error {
 
 // writeBeside runs a git command that looks at all worktrees. Git names the commit of one that
 // is being made only at the end, and such a command fails before: it is run again in turn.
-func (x *Exchange) writeBeside(ctx context.Context, c call) error {
-	err := x.write(ctx, x.home, c)
+func (r *Repo) writeBeside(ctx context.Context, c call) error {
+	err := r.write(ctx, r.home, c)
 	if failed := (*GitError)(nil); !errors.As(err, &failed) || !halfMade.MatchString(failed.Stderr) {
 		return err
 	}
-	release, err := x.lock(ctx)
+	release, err := r.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return x.write(ctx, x.home, c)
+	return r.write(ctx, r.home, c)
 }
 
 // halfMade is what git's parts say of a worktree whose commit is not named yet.
@@ -310,8 +310,13 @@ func (x *Exchange) drop(ctx context.Context, refs ...string) error {
 	if err := x.Drop(ctx, refs...); err != nil {
 		return err
 	}
+	return x.Collect(ctx)
+}
+
+// Collect makes room of what nothing leads to any more, if there is much of it, in a repository that is not the user's.
+func (r *Repo) Collect(ctx context.Context) error {
 	// Another run may be fetching: what is younger than that can take stays.
-	return x.writeBeside(ctx, call{patience: fetchPatience, args: []string{
+	return r.writeBeside(ctx, call{patience: fetchPatience, args: []string{
 		"-c", "gc.auto=2000", "-c", "gc.autoPackLimit=20", "-c", "gc.autoDetach=false", "-c", "gc.pruneExpire=2.hours.ago",
 		"gc", "--auto", "--quiet",
 	}})

@@ -1,8 +1,13 @@
 package worktree
 
 import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/gittest"
 )
@@ -71,5 +76,48 @@ func TestInitMirror(t *testing.T) {
 		if err := r.FetchFrom(t.Context(), bad, "+a:a"); err == nil || !strings.Contains(err.Error(), "is no address") {
 			t.Errorf("%v: %v", bad, err)
 		}
+	}
+}
+
+// What runs have left in a mirror goes when there is much of it; what a worktree is at, and what came just now, stays.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	mirror, err := InitMirror(t.Context(), t.TempDir(), strings.Repeat("1", 40))
+	must(t, err)
+	dir := mirror.Root()
+	tree := gittest.GitIn(t, dir, "", "mktree")
+	held := gittest.Git(t, dir, "commit-tree", "-m", "held", tree)
+	must(t, mirror.AddDetached(t.Context(), filepath.Join(t.TempDir(), "tree"), held))
+	var stream strings.Builder
+	const count = 2500
+	for n := range count {
+		text := fmt.Sprintf("what a run has left, %d\n", n)
+		fmt.Fprintf(&stream, "blob\ndata %d\n%s", len(text), text)
+	}
+	gittest.GitIn(t, dir, stream.String(), "-c", "fastimport.unpackLimit=100000", "fast-import", "--quiet")
+	objects := func() (loose []string) {
+		must(t, filepath.WalkDir(filepath.Join(dir, ".git", "objects"), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && len(d.Name()) == 38 {
+				loose = append(loose, path)
+			}
+			return err
+		}))
+		return loose
+	}
+	must(t, mirror.Collect(t.Context()))
+	all := objects()
+	if len(all) < count {
+		t.Fatalf("of %d objects that came just now %d are left", count, len(all))
+	}
+	long := time.Now().Add(-3 * time.Hour)
+	for _, path := range all {
+		must(t, os.Chtimes(path, long, long))
+	}
+	must(t, mirror.Collect(t.Context()))
+	if left := objects(); len(left) != 0 {
+		t.Errorf("%d of %d objects that nothing leads to are left", len(left), count)
+	}
+	if got, err := mirror.TreeOf(t.Context(), held); err != nil || got != tree {
+		t.Errorf("what a worktree is at is gone: %s, %v", got, err)
 	}
 }
