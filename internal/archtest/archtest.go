@@ -27,7 +27,7 @@ var standardOnly = []string{"agentformat", "agentsig", "bt", "bt/signals", "safe
 
 // pure packages decide and do nothing else: time, order and chance come to them
 // as values.
-var pure = []string{"bt/signals", "internal/english", "internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/access", "internal/trailer", "internal/rehearsal", "internal/agentreply", "internal/jsontext", "internal/qr", "internal/stats",
+var pure = []string{"bt/signals", "internal/english", "internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/access", "internal/trailer", "internal/rehearsal", "internal/agentreply", "internal/jsontext", "internal/qr", "internal/stats", "internal/member",
 	"internal/portfolio", "internal/portfolio/lots", "internal/portfolio/exitrule", "internal/portfolio/reply", "internal/portfolio/exitsignal", "internal/portfolio/harvest", "internal/portfolio/report", "internal/portfolio/listing", "internal/portfolio/beancount"}
 
 // impure is what a pure package may not import, and not name of package time.
@@ -50,7 +50,9 @@ var owners = map[string][]string{
 	"github.com/prometheus/common":           {"internal/telemetry"},
 	"github.com/spf13/cobra":                 {"internal/cli", "internal/portfolio/cli", "internal/command"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/command"},
+	"go.etcd.io/raft/v3":                     {"internal/member"},
 	"go.yaml.in/yaml/v3":                     {"internal/config", "internal/portfolio/settings"},
+	"google.golang.org/protobuf":             {"internal/member"},
 	"golang.org/x/mod":                       {"ledger"},
 	"golang.org/x/sync":                      {"internal/httpapi"},
 	"golang.org/x/sys":                       {"internal/sandbox"},

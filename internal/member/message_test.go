@@ -1,0 +1,109 @@
+package member
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+func messages() []Message {
+	library := func(m *pb.Message) *pb.Message {
+		m.From, m.To = new(uint64(3)), new(uint64(9))
+		if m.GetTerm() == 0 {
+			m.Term = new(uint64(7))
+		}
+		return m
+	}
+	e := libraryEntry(Entry{Index: 5, Term: 7, Kind: Event, Subject: "a", Last: 2, Blobs: []ledger.Hash{{1}, {2}}, Data: []byte("event")})
+	return []Message{
+		{From: 3, To: 9, life: 44},
+		{From: 3, To: 9, life: 44, answer: &answer{heard: Heard{9, 7, 41, 7}, term: 8, at: Mark{38, 6, 30}, members: someState.Members, removed: true}},
+		{From: 3, To: 9, heard: someState.Heard, raft: library(&pb.Message{Type: pb.MsgApp.Enum(), Index: new(uint64(4)), LogTerm: new(uint64(6)), Entries: []*pb.Entry{e}, Commit: new(uint64(3))})},
+		{From: 3, To: 9, raft: library(&pb.Message{Type: pb.MsgHeartbeat.Enum(), Commit: new(uint64(3))})},
+		{From: 3, To: 9, raft: library(&pb.Message{Type: pb.MsgSnap.Enum(), Snapshot: snapshotOf(someState.At, someState.Members)})},
+	}
+}
+
+// A message is read as it was written; what no member sends is not read.
+func TestMessage(t *testing.T) {
+	for _, m := range messages() {
+		data, err := m.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseMessage(data)
+		if err != nil {
+			t.Errorf("%v is not read: %v", m, err)
+			continue
+		}
+		if diff := cmp.Diff(m, got, cmp.AllowUnexported(Message{}, answer{}), protocmp.Transform()); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", m, diff)
+		}
+		for n := range data {
+			if short, err := ParseMessage(data[:n]); err == nil && m.raft == nil {
+				t.Errorf("the first %d of %d bytes of %v are read as %v", n, len(data), m, short)
+			}
+		}
+	}
+	for what, change := range map[string]func(m *pb.Message){
+		"another sender":                 func(m *pb.Message) { m.From = new(uint64(4)) },
+		"a message of the library's own": func(m *pb.Message) { m.Type = pb.MsgHup.Enum() },
+		"a gap":                          func(m *pb.Message) { m.Entries[0].Index = new(uint64(6)) },
+		"an entry of a later term":       func(m *pb.Message) { m.Entries[0].Term = new(uint64(8)) },
+		"an entry of an earlier term":    func(m *pb.Message) { m.Entries[0].Term = new(uint64(5)) },
+		"no term":                        func(m *pb.Message) { m.Term, m.Entries = nil, nil },
+		"an old kind of change":          func(m *pb.Message) { m.Entries[0].Type = pb.EntryConfChange.Enum() },
+		"an entry that is cut off":       func(m *pb.Message) { m.Entries[0].Data = m.Entries[0].Data[:20] },
+		"a read without one":             func(m *pb.Message) { m.Type, m.Entries = pb.MsgReadIndex.Enum(), nil },
+		"an archive that is nowhere":     func(m *pb.Message) { m.Type, m.Entries = pb.MsgSnap.Enum(), nil },
+	} {
+		m := messages()[2]
+		change(m.raft)
+		data, err := m.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ParseMessage(data); err == nil {
+			t.Errorf("%s is read: %v", what, got)
+		}
+	}
+}
+
+// FuzzMessage has a member take any message that is read.
+func FuzzMessage(f *testing.F) {
+	for _, m := range messages() {
+		data, err := m.AppendBinary(nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		msg, err := ParseMessage(data)
+		if err != nil {
+			return
+		}
+		if again, err := msg.AppendBinary(nil); err != nil || len(again) == 0 {
+			t.Fatalf("%v is not written: %v", msg, err)
+		}
+		k := kept()
+		m, err := Start(Config{ElectionTicks: 4, Last: func(string) uint64 { return 0 }, Has: func(ledger.Hash) bool { return true }}, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		msg.To = m.id
+		if msg.raft != nil {
+			msg.raft.To = new(m.id)
+		}
+		for range 8 {
+			m.Receive(msg)
+			m.Next()
+			m.Written()
+			m.Tick()
+		}
+	})
+}
