@@ -1,0 +1,32 @@
+package clustersim_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each rule of a member, dropped, is noticed by TestWorlds.
+func TestMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestWorlds", []mutant.Mutant{
+		{Name: "decides before earlier terms are applied", File: "../member/next.go", Old: "m.term != status.GetTerm() && m.applied.Term == status.GetTerm()", New: "m.term != status.GetTerm()"},
+		{Name: "conditions are checked against what is applied only", File: "../member/member.go", Old: "m.proposed[p.Subject] = placement{m.tail.Index, m.tail.Seq}", New: ""},
+		{Name: "an entry is logged before its blob", File: "../member/member.go", Old: "r = m.withoutMissing(r)", New: "_ = m.withoutMissing(r)"},
+		{Name: "a starting member asks nobody", File: "../member/member.go", Old: "if len(m.asking.others()) == 0 {", New: "if true {"},
+		{Name: "what members have acknowledged is not told", File: "../member/next.go", Old: "msg.heard = m.state.Heard", New: ""},
+		{Name: "a removed member is gone at once", File: "../member/ask.go", Old: "case a.removed():", New: "case msg.answer.removed:"},
+		{Name: "a removed member is not told", File: "../member/ask.go", Old: "got.removed = m.node != nil &&", New: "got.removed = false && m.node != nil &&"},
+		{Name: "what another has applied is not believed", File: "../member/next.go", Old: "\t\tm.commitKnown()\n", New: ""},
+		{Name: "reads are answered by a leader that has not committed in its term", File: "../member/next.go", Old: "lead == 0 || lead == m.id && m.term == 0", New: "lead == 0"},
+		{Name: "a read is answered before what it has to see", File: "../member/next.go", Old: "r.index <= s.applied.Index", New: "true"},
+		{Name: "what is under a checkpoint is applied again", File: "../member/next.go", Old: "own.Kind == Event && s.applied.Seq > m.covered", New: "own.Kind == Event"},
+		{Name: "what was applied before a start is not applied again", File: "../member/member.go", Old: "e.Kind == Event && place.Seq > m.covered", New: "false"},
+		{Name: "a batch has entries of several terms", File: "../member/next.go", Old: "own.Term != end.Term || ", New: ""},
+		{Name: "what was fetched counts before it is gone over to", File: "../member/member.go", Old: "m.fetched = max(m.fetched, covered)", New: "m.fetched, m.covered = max(m.fetched, covered), max(m.fetched, covered)"},
+		{Name: "a member far behind is told once", File: "../member/member.go", Old: "m.fetching[id] > 2*m.config.ElectionTicks", New: "false"},
+		{Name: "a change is not ended", File: "../member/next.go", Old: "case len(now.Outgoing) > 0:", New: "case false:"},
+		{Name: "who does not answer becomes a voter", File: "../member/next.go", Old: "p.RecentActive && p.State == tracker.StateReplicate && p.Match >= m.lately", New: "true"},
+		{Name: "a member that is away for long asks only whom it knew", File: "../member/ask.go", Old: "met: Members{Voters: peers}.all(),", New: ""},
+		{Name: "a conflict is no conflict", File: "../member/member.go", Old: "!ok && m.config.Last(p.Subject) != p.Last", New: "false"},
+	}))
+}
