@@ -34,6 +34,7 @@ import (
 
 // Access is what a request may do.
 type Access struct {
+	Who string // asks: a machine's name
 	// Fetch are the refs that are seen, all of commits; with a slash at the end, all below. A push sees them too: what
 	// they contain it need not send, so the pusher's earlier refs belong here.
 	Fetch []string
@@ -42,7 +43,7 @@ type Access struct {
 
 // Limits are what requests may use. What is zero is as in [Defaults].
 type Limits struct {
-	AtOnce int           // requests; others wait in line
+	AtOnce int           // requests, of one machine three quarters; others wait in line
 	Input  int64         // bytes of a push
 	Memory int64         // bytes of memory, for each process of a push
 	CPU    time.Duration // for each process of a push
@@ -71,7 +72,7 @@ const (
 type Server struct {
 	repo   *worktree.Repo
 	limits Limits
-	turns  chan struct{}
+	turns  *turns
 	logger *slog.Logger
 	format func() (string, error) // of the names of objects
 }
@@ -83,7 +84,7 @@ func New(repo *worktree.Repo, l Limits, logger *slog.Logger) *Server {
 		cmp.Or(l.CPU, Defaults.CPU), cmp.Or(l.Time, Defaults.Time), cmp.Or(l.Stall, Defaults.Stall),
 	}
 	return &Server{
-		repo: repo, limits: l, turns: make(chan struct{}, l.AtOnce), logger: logger,
+		repo: repo, limits: l, turns: newTurns(l.AtOnce), logger: logger,
 		format: sync.OnceValues(func() (string, error) { return repo.Format(context.Background()) }),
 	}
 }
@@ -160,19 +161,21 @@ func (s *Server) question(r *http.Request, path string, a Access) (question, int
 	return q, 0, nil
 }
 
+var errFull = errors.New("the box serves as many gits as it may: try again")
+
 // inTurn answers when there is a place. An error comes with the status to answer it with; with none, the answer has begun.
 func (s *Server) inTurn(r *http.Request, in io.Reader, w *answer, q question) (int, error) {
-	wait := time.NewTimer(s.limits.Stall)
-	defer wait.Stop()
-	select {
-	case s.turns <- struct{}{}:
-		defer func() { <-s.turns }()
-	case <-r.Context().Done():
-		return 0, context.Cause(r.Context())
-	case <-wait.C:
+	waiting, stop := context.WithTimeoutCause(r.Context(), s.limits.Stall, errFull)
+	leave, err := s.turns.take(waiting, q.access.Who)
+	stop()
+	switch {
+	case errors.Is(err, errFull):
 		w.w.Header().Set("Retry-After", "10")
-		return http.StatusServiceUnavailable, errors.New("the box serves as many gits as it may: try again")
+		return http.StatusServiceUnavailable, err
+	case err != nil:
+		return 0, err
 	}
+	defer leave()
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.limits.Time, fmt.Errorf("after %v: %w", s.limits.Time, worktree.ErrTooSlow))
 	defer cancel()
 	serving := worktree.Serving{Service: q.service, Refs: slices.Clone(q.access.Fetch), Input: s.limits.Input, Most: worktree.Most{

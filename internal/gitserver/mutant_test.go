@@ -38,6 +38,8 @@ func TestMutants(t *testing.T) {
 		{By: "TestStall", Mutant: mutant.Mutant{Name: "a client that does not read is waited for", File: "../httpserver/stream.go", Old: "_ = p.control.SetWriteDeadline(time.Now().Add(p.patience))", New: "_ = p.patience"}},
 		{By: "TestStall", Mutant: mutant.Mutant{Name: "a client that does not write is waited for", File: "../httpserver/stream.go", Old: "_ = p.control.SetReadDeadline(time.Now().Add(p.patience))", New: "_ = p.patience"}},
 		{By: "TestTime", Mutant: mutant.Mutant{Name: "a request that goes on has no time", File: "gitserver.go", Old: "if b.ctx.Err() != nil {", New: "if false {"}},
-		{By: "TestAtOnce", Mutant: mutant.Mutant{Name: "all are served at once", File: "gitserver.go", Old: "make(chan struct{}, l.AtOnce)", New: "make(chan struct{}, l.AtOnce+9)"}},
+		{By: "TestAtOnce", Mutant: mutant.Mutant{Name: "all are served at once", File: "gitserver.go", Old: "newTurns(l.AtOnce)", New: "newTurns(l.AtOnce + 9)"}},
+		{By: "TestTurns", Mutant: mutant.Mutant{Name: "one machine takes all places", File: "turns.go", Old: "share: max(count*3/4, 1)", New: "share: count"}},
+		{By: "TestTurns", Mutant: mutant.Mutant{Name: "machines are remembered for ever", File: "turns.go", Old: "its.users == 0 {", New: "its.users < 0 {"}},
 	})
 }

@@ -159,7 +159,7 @@ func (s *Server) fetch(w http.ResponseWriter, r *http.Request, p access.Principa
 	if err != nil {
 		return err
 	}
-	s.git.Serve(w, r, r.PathValue("path"), gitserver.Access{Fetch: refs})
+	s.git.Serve(w, r, r.PathValue("path"), gitserver.Access{Who: p.Name, Fetch: refs})
 	return nil
 }
 
@@ -173,7 +173,7 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request, p access.Principal
 	if err != nil {
 		return err
 	}
-	s.git.Serve(w, r, r.PathValue("path"), gitserver.Access{Fetch: before, Push: ref})
+	s.git.Serve(w, r, r.PathValue("path"), gitserver.Access{Who: p.Name, Fetch: before, Push: ref})
 	return nil
 }
 
