@@ -3,7 +3,9 @@ package trailer
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -44,6 +46,9 @@ func (p Proven) checks(f *ledger.Files) (*Checks, error) {
 		return &Checks{Event: at + 1, Runner: g.Runner}, nil
 	}
 	joined, key, err := joinedBy(f, g)
+	if errors.Is(err, fs.ErrNotExist) { // the ledger's box has written meanwhile, or it is not whole
+		return nil, err
+	}
 	if err == nil && joined > at {
 		err = fmt.Errorf("the runner joined later, by event %d", joined+1)
 	}

@@ -3,8 +3,11 @@ package trailer_test
 import (
 	"crypto/ed25519"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"testing"
+	"testing/fstest"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
@@ -23,6 +26,7 @@ type elsewhere struct {
 	late     bool   // it joined afterwards
 	others   int    // events between the gate and the merge
 	tampered func(*work.Gate)
+	removes  int // which file is gone when it is opened, as when a box seals meanwhile, counted from 1; 0 for none
 }
 
 func newElsewhere(t *testing.T) *elsewhere {
@@ -36,6 +40,19 @@ func newElsewhere(t *testing.T) *elsewhere {
 		what: access.RunnerJoined, joined: access.RunnerEvent{Name: "gpu1", Key: &key}, private: private, run: "R1", passed: work.GatePassed,
 		gate: work.Gate{Commit: merges, Runner: "gpu1", Checks: []work.Check{{Name: "test", Passed: true}}, Signed: &work.Signed{Order: "gate/T-1/1", Key: public, Joined: 2}},
 	}
+}
+
+// removed are files of which one is gone when it is opened.
+type removed struct {
+	fstest.MapFS
+	opened, gone int
+}
+
+func (r *removed) Open(name string) (fs.File, error) {
+	if r.opened++; r.opened == r.gone {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return r.MapFS.Open(name)
 }
 
 // hash is what a key is known by.
@@ -84,10 +101,12 @@ func (x *elsewhere) against(t *testing.T) (*trailer.Checks, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := ledger.OpenFiles(b.files, b.key)
+	files := &removed{MapFS: b.files}
+	f, err := ledger.OpenFiles(files, b.key)
 	if err != nil {
 		t.Fatal(err)
 	}
+	files.opened, files.gone = 0, x.removes
 	r, err := p.Against(f)
 	return r.Checks, err
 }
@@ -110,6 +129,21 @@ func TestChecks(t *testing.T) {
 		got, err := x.against(t)
 		if err != nil || (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// A file that is gone, as when the ledger's box seals meanwhile, is no word against what was checked: who looks again finds what is in its place.
+func TestChecksMeanwhile(t *testing.T) {
+	for n := 1; ; n++ {
+		x := newElsewhere(t)
+		x.removes = n
+		got, err := x.against(t)
+		if err == nil && n > 7 && *got == (trailer.Checks{Event: 3, Runner: "gpu1", Joined: 2}) { // no more files are opened
+			break
+		}
+		if _, isFault := trailer.IsFault(err); isFault || !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("file %d is gone: %+v, %v", n, got, err)
 		}
 	}
 }
