@@ -483,56 +483,69 @@ func (w *world) ending(b *box) (all []member.Entry) {
 	return all
 }
 
-// losesDisk empties a disk or puts an older one back, if everyone else has theirs: a cluster survives one.
+// losesDisk empties a voter's disk or puts an older one back, while everyone else has theirs: a cluster survives one.
 func (w *world) losesDisk() {
 	members, ok := w.inForce()
-	b := w.boxes[w.rng.IntN(places)]
-	if w.rng.IntN(3) > 0 && b.id != 0 {
+	if !ok || len(members.Outgoing) > 0 || len(members.Voters) < 3 {
+		return
+	}
+	b := w.boxOf(members.Voters[w.rng.IntN(len(members.Voters))])
+	if b == nil || b.lost {
+		return
+	}
+	if w.rng.IntN(2) > 0 {
 		b.copies = append(b.copies, b.disk.copied()) // a backup, for later
 		return
 	}
-	if !ok || b.id == 0 || b.lost || b.left || len(members.Outgoing) > 0 || len(members.Voters) < 3 || !slices.Contains(members.Voters, b.id) {
-		return
-	}
 	for _, id := range members.Voters {
-		o := w.boxOf(id)
-		if o == nil || o.lost || o.changing() || o != b && (o.run == nil || len(o.run.m.Status().Members.Voters) == 0) {
+		if o := w.boxOf(id); o == nil || o.lost || o.changing() || o != b && o.run == nil {
 			return
 		}
 	}
-	b.crash()
-	now := b.disk.state
-	known := false
+	old := newDisk()
+	if n := len(b.copies); n > 0 && w.plant != rejoinsUnderOldID && w.rng.IntN(3) > 0 {
+		old = b.copies[w.rng.IntN(n)].copied()
+	}
+	if w.knowsMore(members, b, old) {
+		w.putBack(b, old)
+	}
+}
+
+// knowsMore says whether another voter has written that a box acknowledged more than a disk holds. If not, nobody may know: the limit that the
+// protocol tells.
+func (w *world) knowsMore(members member.Members, b *box, old *disk) bool {
 	for _, id := range members.Voters {
-		if o := w.boxOf(id); o != b {
+		if o := w.boxOf(id); o != b && o.run != nil {
 			for _, h := range o.disk.state.Heard {
-				known = known || h.ID == b.id && h.Term == now.Term && h.Index >= b.disk.end.Index
+				if h.ID == b.id && (old.state.Term < h.Term || old.state.Term == h.Term && old.end.Index < h.Index) {
+					return true
+				}
 			}
 		}
 	}
-	if !known {
-		return // nobody else has written what it acknowledged last: the limit that the docs tell
+	return false
+}
+
+// putBack starts a box with an older disk than it had, or an empty one, while all others answer.
+func (w *world) putBack(b *box, old *disk) {
+	b.crash()
+	w.tracef("the disk of %s is put back as it was at entry %d", b, old.end.Index)
+	term := b.disk.state.Term
+	b.disk, b.lost = old, true
+	b.peers = nil
+	for _, o := range w.boxes {
+		if o != b && o.run != nil {
+			b.peers = append(b.peers, o.id)
+		}
 	}
-	b.lost = true
-	old := newDisk()
-	if n := len(b.copies); n > 0 && w.plant != rejoinsUnderOldID && w.rng.IntN(2) == 0 {
-		old = b.copies[w.rng.IntN(n)].copied()
-		w.tracef("the disk of %s is put back", b)
-	} else {
-		w.tracef("the disk of %s is emptied", b)
-	}
-	if old.state.Term == now.Term && old.end == b.disk.end || w.plant == rejoinsUnderOldID {
-		b.lost = false
-	}
-	b.disk = old
-	b.peers = slices.DeleteFunc(slices.Clone(members.Voters), func(id uint64) bool { return id == b.id })
 	if w.plant == rejoinsUnderOldID {
-		b.startFrom(member.Kept{State: member.State{ID: b.id, Term: now.Term + 1}})
+		b.lost = false
+		b.startFrom(member.Kept{State: member.State{ID: b.id, Term: term + 1}})
 		return
 	}
 	b.start()
 	w.asked(b)
-	if b.run != nil && b.lost && w.failed == nil {
+	if b.run != nil && w.failed == nil {
 		w.failf("%s takes part with a disk that went back", b)
 	}
 }
@@ -542,7 +555,7 @@ func (w *world) asked(b *box) {
 	calm := w.calm
 	w.calm = true
 	defer func() { w.calm = calm }()
-	for range 3 {
+	for range 12 { // as some may not answer: a while
 		if b.run == nil {
 			return
 		}

@@ -61,12 +61,12 @@ func (a *asking) removed() bool {
 	})
 }
 
-// ask asks those who have not answered, and takes part when that is enough.
+// ask asks those who have not answered, and takes part when that is enough. After a while it asks all again: they may know more by now.
 func (m *Member) ask() {
 	a := m.asking
 	a.ticks++
 	for _, id := range a.others() {
-		if a.answers[id] == nil || a.answers[id].removed {
+		if a.answers[id] == nil || a.answers[id].removed || a.ticks > a.deadline {
 			m.out.Send = append(m.out.Send, Message{From: m.id, To: id, life: m.config.Life})
 		}
 	}
