@@ -27,7 +27,7 @@ var standardOnly = []string{"agentformat", "agentsig", "bt", "bt/signals", "safe
 
 // pure packages decide and do nothing else: time, order and chance come to them
 // as values.
-var pure = []string{"bt/signals", "internal/english", "internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/access", "internal/trailer", "internal/rehearsal", "internal/agentreply", "internal/jsontext", "internal/qr", "internal/stats", "internal/member",
+var pure = []string{"bt/signals", "internal/english", "internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/access", "internal/trailer", "internal/rehearsal", "internal/agentreply", "internal/jsontext", "internal/qr", "internal/stats", "internal/member", "internal/member/memberlog",
 	"internal/portfolio", "internal/portfolio/lots", "internal/portfolio/exitrule", "internal/portfolio/reply", "internal/portfolio/exitsignal", "internal/portfolio/harvest", "internal/portfolio/report", "internal/portfolio/listing", "internal/portfolio/beancount"}
 
 // impure is what a pure package may not import, and not name of package time.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/member"
+	"github.com/signalbox-dev/signalbox/internal/member/memberlog"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -72,7 +73,7 @@ func (b *box) start() {
 	w := b.w
 	var kept member.Kept
 	if len(b.disk.segments) == 0 {
-		kept = member.Kept{State: member.Joining(b.id)}
+		kept = member.Kept{State: memberlog.Joining(b.id)}
 	} else {
 		var err error
 		if kept, err = b.disk.read(w.plant); err != nil {

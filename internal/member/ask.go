@@ -23,14 +23,14 @@ type asking struct {
 func (m *Member) newAsking(peers []uint64) *asking {
 	own := m.state.Members
 	if len(own.Voters) == 0 {
-		own.Voters = Members{Voters: peers}.all()
+		own.Voters = Members{Voters: peers}.All()
 	}
-	return &asking{self: m.id, own: own, met: Members{Voters: peers}.all(), view: own, viewed: m.state.At.Index, answers: map[uint64]*answer{}, deadline: m.config.ElectionTicks}
+	return &asking{self: m.id, own: own, met: Members{Voters: peers}.All(), view: own, viewed: m.state.At.Index, answers: map[uint64]*answer{}, deadline: m.config.ElectionTicks}
 }
 
 // others returns whom to ask: everyone who has a vote, as this member knows it or as one knows that knows more.
 func (a *asking) others() []uint64 {
-	return slices.DeleteFunc(Members{Voters: a.own.voters(), Outgoing: a.met, Learners: a.view.voters()}.all(), func(id uint64) bool { return id == a.self })
+	return slices.DeleteFunc(Members{Voters: a.own.Voting(), Outgoing: a.met, Learners: a.view.Voting()}.All(), func(id uint64) bool { return id == a.self })
 }
 
 // take takes an answer.
@@ -46,16 +46,16 @@ func (a *asking) take(from uint64, got *answer) {
 // only this member's own log names, others may know that they are gone.
 func (a *asking) enough() bool {
 	all := true
-	for _, id := range (Members{Voters: a.view.voters(), Learners: a.met}).all() {
+	for _, id := range (Members{Voters: a.view.Voting(), Learners: a.met}).All() {
 		all = all && (id == a.self || a.answers[id] != nil)
 	}
-	return all || a.ticks >= a.deadline && a.view.majority(func(id uint64) bool { return id == a.self || a.answers[id] != nil })
+	return all || a.ticks >= a.deadline && a.view.Majority(func(id uint64) bool { return id == a.self || a.answers[id] != nil })
 }
 
 // removed says whether a majority of those who vote now know, synced, that the one who asks was removed. Before, it may be needed: who
 // is removed counts until the others know.
 func (a *asking) removed() bool {
-	return a.view.majority(func(id uint64) bool {
+	return a.view.Majority(func(id uint64) bool {
 		got := a.answers[id]
 		return got != nil && got.removed
 	})
@@ -97,7 +97,7 @@ func (m *Member) answerTo(msg Message) Message {
 	// An id is the index of the entry with which a member joins: whoever has applied that, and neither has nor wants this member,
 	// has seen it go.
 	got.removed = m.node != nil && len(m.replay) == 0 && len(m.wanted) > 0 && msg.From <= m.durable.At.Index &&
-		!contains(m.wanted, msg.From) && !contains(m.state.Members.all(), msg.From) && !contains(m.durable.Members.all(), msg.From)
+		!contains(m.wanted, msg.From) && !contains(m.state.Members.All(), msg.From) && !contains(m.durable.Members.All(), msg.From)
 	return Message{From: m.id, To: msg.From, life: msg.life, answer: got}
 }
 

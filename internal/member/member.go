@@ -2,13 +2,36 @@ package member
 
 import (
 	"errors"
+	"fmt"
 
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/signalbox-dev/signalbox/internal/member/memberlog"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
+
+// Entry and the others are what a member's log holds, under the names that a host knows.
+type (
+	Entry   = memberlog.Entry
+	Mark    = memberlog.Mark
+	Write   = memberlog.Write
+	Kept    = memberlog.Kept
+	State   = memberlog.State
+	Members = memberlog.Members
+	Heard   = memberlog.Heard
+	Damage  = memberlog.Damage
+)
+
+// The kinds of entries.
+const (
+	Empty  = memberlog.Empty
+	Event  = memberlog.Event
+	Change = memberlog.Change
+)
+
+func damaged(format string, args ...any) *Damage { return &Damage{What: fmt.Sprintf(format, args...)} }
 
 // Config is what a member is told once, at its start.
 type Config struct {
@@ -147,7 +170,7 @@ type step struct {
 
 // Start makes a member from what its log holds. It refuses a log that is damaged.
 func Start(config Config, kept Kept) (*Member, error) {
-	if err := kept.check(); err != nil {
+	if err := kept.Check(); err != nil {
 		return nil, err
 	}
 	if len(kept.State.Members.Voters) == 0 && len(config.Peers) == 0 {
@@ -158,7 +181,7 @@ func Start(config Config, kept Kept) (*Member, error) {
 	m.commitCovered()
 	place := kept.Before
 	for _, e := range kept.Entries {
-		if place = place.after(e); place.Index > m.applied.Index {
+		if place = place.After(e); place.Index > m.applied.Index {
 			break
 		}
 		if e.Kind == Event && place.Seq > m.covered {
@@ -194,7 +217,7 @@ func (m *Member) takePart() {
 	m.asking = nil
 	m.lastHeard = m.ticks
 	m.log.state = &pb.HardState{Term: new(m.state.Term), Vote: new(m.state.Vote), Commit: new(m.state.Commit)}
-	m.log.begins = m.state.Members.configuration()
+	m.log.begins = configuration(m.state.Members)
 	m.log.snapshot = func() *pb.Snapshot { return snapshotOf(m.applied, m.state.Members) }
 	m.save = true
 	m.guard(func() {
@@ -245,7 +268,7 @@ func (m *Member) Tick() {
 	if status.RaftState == raft.StateLeader {
 		m.lastHeard = m.ticks
 	}
-	if !contains(m.state.Members.all(), m.id) || m.ticks-m.lastHeard >= 2*m.config.ElectionTicks {
+	if !contains(m.state.Members.All(), m.id) || m.ticks-m.lastHeard >= 2*m.config.ElectionTicks {
 		m.askAround()
 	}
 	if status.RaftState == raft.StateLeader {
@@ -407,7 +430,7 @@ func (m *Member) Read(id uint64) {
 // Want says who should vote, by the events that were applied. Each member's host says so at the start and when it applies one that
 // changes it. The leader brings it about, and who is neither wanted nor a member any more is told that it was removed.
 func (m *Member) Want(voters []uint64) {
-	m.wanted = Members{Voters: voters}.all()
+	m.wanted = Members{Voters: voters}.All()
 }
 
 // HandOver has this member, if it leads, hand over to another one.
@@ -439,8 +462,8 @@ func (m *Member) Status() Status {
 // Alone returns the log's end if nobody but this member is left, and all of the log is applied: then, and only then, it may become the
 // log of a single box.
 func (m *Member) Alone() (Mark, bool) {
-	only := m.term != 0 && len(m.state.Members.all()) == 1 && m.state.Members.Voters[0] == m.id
-	return m.applied, only && m.written && m.applied == m.tail && m.durable.At.Index > 0 && sameMembers(m.durable.Members, m.state.Members)
+	only := m.term != 0 && len(m.state.Members.All()) == 1 && m.state.Members.Voters[0] == m.id
+	return m.applied, only && m.written && m.applied == m.tail && m.durable.At.Index > 0 && m.durable.Members.Equal(m.state.Members)
 }
 
 func appendMarshalled(m proto.Message) []byte {

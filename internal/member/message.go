@@ -9,6 +9,7 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/signalbox-dev/signalbox/internal/member/memberlog"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -70,7 +71,7 @@ func (m Message) AppendBinary(b []byte) ([]byte, error) {
 		if m.answer.removed {
 			removed = 1
 		}
-		return append(m.answer.members.append(b), removed), nil
+		return append(appendMembers(b, m.answer.members), removed), nil
 	}
 	b = appendHeard(b, m.heard)
 	return proto.MarshalOptions{}.MarshalAppend(b, m.raft)
@@ -88,7 +89,7 @@ func ParseMessage(b []byte) (Message, error) {
 		m.life = r.number()
 	case wireAnswer:
 		m.life = r.number()
-		m.answer = &answer{term: r.number(), at: Mark{r.number(), r.number(), r.number()}}
+		m.answer = &answer{term: r.number(), at: Mark{Index: r.number(), Term: r.number(), Seq: r.number()}}
 		if heard := r.heard(); len(heard) == 1 {
 			m.answer.heard = heard[0]
 		} else {
@@ -102,7 +103,7 @@ func ParseMessage(b []byte) (Message, error) {
 		default:
 			r.bad = true
 		}
-		r.bad = r.bad || !m.answer.members.inOrder()
+		r.bad = r.bad || !m.answer.members.InOrder()
 	case wireRaft:
 		m.heard = r.heard()
 		m.raft = &pb.Message{}
@@ -219,7 +220,7 @@ func baseOf(s *pb.Snapshot) (Mark, Members, error) {
 	r := reader{b: s.GetData()}
 	at := Mark{Index: s.GetMetadata().GetIndex(), Term: s.GetMetadata().GetTerm(), Seq: r.number()}
 	members := membersOf(s.GetMetadata().GetConfState())
-	if r.bad || len(r.b) > 0 || at.Index == 0 || at.Term == 0 || len(members.Voters) == 0 || !members.inOrder() {
+	if r.bad || len(r.b) > 0 || at.Index == 0 || at.Term == 0 || len(members.Voters) == 0 || !members.InOrder() {
 		return Mark{}, Members{}, errMessage
 	}
 	return at, members, nil
@@ -231,7 +232,7 @@ func snapshotOf(at Mark, members Members) *pb.Snapshot {
 		Data: binary.AppendUvarint(nil, at.Seq),
 		Metadata: &pb.SnapshotMetadata{
 			Index: new(at.Index), Term: new(at.Term),
-			ConfState: members.configuration(),
+			ConfState: configuration(members),
 		},
 	}
 }
@@ -246,7 +247,7 @@ func appendHeard(b []byte, all []Heard) []byte {
 	return b
 }
 
-func (m Members) append(b []byte) []byte {
+func appendMembers(b []byte, m Members) []byte {
 	for _, list := range [][]uint64{m.Voters, m.Outgoing, m.Learners} {
 		b = binary.AppendUvarint(b, uint64(len(list)))
 		for _, id := range list {
@@ -285,7 +286,7 @@ func (r *reader) bytes(n uint64) []byte {
 // count reads how many of a list follow.
 func (r *reader) count() uint64 {
 	n := r.number()
-	if n > most {
+	if n > memberlog.Most {
 		r.bad = true
 		return 0
 	}

@@ -1,12 +1,14 @@
 package member
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/signalbox-dev/signalbox/internal/member/memberlog"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -21,12 +23,15 @@ func messages() []Message {
 	e := libraryEntry(Entry{Index: 5, Term: 7, Kind: Event, Subject: "a", Last: 2, Blobs: []ledger.Hash{{1}, {2}}, Data: []byte("event")})
 	return []Message{
 		{From: 3, To: 9, life: 44},
-		{From: 3, To: 9, life: 44, answer: &answer{heard: Heard{9, 7, 41, 7}, term: 8, at: Mark{38, 6, 30}, members: someState.Members, removed: true}},
+		{From: 3, To: 9, life: 44, answer: &answer{heard: Heard{ID: 9, Term: 7, Index: 41, EntryTerm: 7}, term: 8, at: Mark{Index: 38, Term: 6, Seq: 30}, members: someState.Members, removed: true}},
 		{From: 3, To: 9, heard: someState.Heard, raft: library(&pb.Message{Type: pb.MsgApp.Enum(), Index: new(uint64(4)), LogTerm: new(uint64(6)), Entries: []*pb.Entry{e}, Commit: new(uint64(3))})},
 		{From: 3, To: 9, raft: library(&pb.Message{Type: pb.MsgHeartbeat.Enum(), Commit: new(uint64(3))})},
 		{From: 3, To: 9, raft: library(&pb.Message{Type: pb.MsgSnap.Enum(), Snapshot: snapshotOf(someState.At, someState.Members)})},
 	}
 }
+
+var someState = State{ID: 9, Term: 7, Vote: 3, Commit: 40, At: Mark{Index: 38, Term: 6, Seq: 30}, Members: Members{Voters: []uint64{3, 9}, Outgoing: []uint64{3, 5}, Learners: []uint64{11}},
+	Heard: []Heard{{ID: 3, Term: 7, Index: 41, EntryTerm: 7}, {ID: 5, Term: 6, Index: 39, EntryTerm: 6}}}
 
 // A message is read as it was written; what no member sends is not read.
 func TestMessage(t *testing.T) {
@@ -90,7 +95,8 @@ func FuzzMessage(f *testing.F) {
 		if again, err := msg.AppendBinary(nil); err != nil || len(again) == 0 {
 			t.Fatalf("%v is not written: %v", msg, err)
 		}
-		k := kept()
+		k := Kept{State: State{ID: 1, Term: 2, Vote: 1, Commit: 2, At: Mark{Index: 1, Term: 1}, Members: Members{Voters: []uint64{1}}}, Entries: []Entry{{Index: 1, Term: 1},
+			{Index: 2, Term: 1, Kind: Event, Subject: "a"}, {Index: 3, Term: 1, Kind: Event, Subject: "a"}, {Index: 4, Term: 2, Kind: Event, Subject: "a"}}}
 		m, err := Start(Config{ElectionTicks: 4, Last: func(string) uint64 { return 0 }, Has: func(ledger.Hash) bool { return true }}, k)
 		if err != nil {
 			t.Fatal(err)
@@ -106,4 +112,16 @@ func FuzzMessage(f *testing.F) {
 			m.Tick()
 		}
 	})
+}
+
+// A member that has no log needs someone to ask, and one whose log is damaged does not start.
+func TestStartRefuses(t *testing.T) {
+	for what, k := range map[string]Kept{
+		"nobody to ask":      {State: memberlog.Joining(7)},
+		"does not say whose": {},
+	} {
+		if _, err := Start(Config{ElectionTicks: 4}, k); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("want %q, got %v", what, err)
+		}
+	}
 }

@@ -9,6 +9,8 @@ import (
 	pb "go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/signalbox-dev/signalbox/internal/member/memberlog"
 )
 
 // What the library calls a member that lags.
@@ -92,7 +94,7 @@ func (m *Member) take(out *Output) {
 func (m *Member) write(out *Output, rd raft.Ready) {
 	m.written, m.save = false, false
 	m.state.At = m.applied
-	all := m.state.Members.all()
+	all := m.state.Members.All()
 	m.state.Heard = slices.DeleteFunc(slices.Clone(m.state.Heard), func(h Heard) bool { return h.ID <= m.applied.Index && !contains(all, h.ID) })
 	w := Write{}
 	end := m.log.end()
@@ -132,7 +134,7 @@ func (m *Member) write(out *Output, rd raft.Ready) {
 			out.Writes, w, size = append(out.Writes, w), Write{}, 0
 		}
 		size += len(e.GetData())
-		end = end.after(own)
+		end = end.After(own)
 		w.Entries = append(w.Entries, own)
 		m.log.add(e)
 	}
@@ -152,7 +154,7 @@ func (m *Member) apply(s *step, out *Output) {
 			m.fail(damaged("entry %d is committed and can't be read", e.GetIndex()))
 			return
 		}
-		s.applied = s.applied.after(own)
+		s.applied = s.applied.After(own)
 		switch {
 		case own.Kind == Change:
 			change := &pb.ConfChangeV2{}
@@ -266,7 +268,7 @@ func (m *Member) hear(all []Heard) {
 			continue
 		}
 		at, found := slices.BinarySearchFunc(m.state.Heard, h.ID, func(h Heard, id uint64) int { return cmp.Compare(h.ID, id) })
-		if found && !h.more(m.state.Heard[at]) || !found && len(m.state.Heard) == most {
+		if found && !more(h, m.state.Heard[at]) || !found && len(m.state.Heard) == memberlog.Most {
 			continue
 		}
 		if !copied {
@@ -281,7 +283,7 @@ func (m *Member) hear(all []Heard) {
 }
 
 // more says whether h tells more than what is known.
-func (h Heard) more(known Heard) bool {
+func more(h, known Heard) bool {
 	return h.Term > known.Term || h.Term == known.Term && h.Index > known.Index
 }
 
@@ -341,7 +343,7 @@ func (m *Member) bringAbout() {
 // missing returns one that is wanted and gets no log yet, or 0.
 func (m *Member) missing() uint64 {
 	for _, id := range m.wanted {
-		if !contains(m.state.Members.all(), id) {
+		if !contains(m.state.Members.All(), id) {
 			return id
 		}
 	}

@@ -1,4 +1,4 @@
-package member
+package memberlog
 
 import (
 	"fmt"
@@ -33,8 +33,8 @@ type Entry struct {
 // Mark is a place in the log: the entry there, and the last event up to it. The zero Mark is the place before the first entry.
 type Mark struct{ Index, Term, Seq uint64 }
 
-// after returns the mark of an entry that follows m.
-func (m Mark) after(e Entry) Mark {
+// After returns the mark of an entry that follows m.
+func (m Mark) After(e Entry) Mark {
 	next := Mark{Index: e.Index, Term: e.Term, Seq: m.Seq}
 	if e.Kind == Event {
 		next.Seq++
@@ -79,7 +79,7 @@ func (k *Kept) End() Mark {
 		k.end = k.Before
 	}
 	for ; k.read < len(k.Entries); k.read++ {
-		k.end = k.end.after(k.Entries[k.read])
+		k.end = k.end.After(k.Entries[k.read])
 	}
 	return k.end
 }
@@ -128,7 +128,7 @@ func (k *Kept) Add(w Write) error {
 		if e.Index != end.Index+1 || e.Term < end.Term || e.Term == 0 {
 			return damaged("entry %d of term %d follows entry %d of term %d", e.Index, e.Term, end.Index, end.Term)
 		}
-		end = end.after(e)
+		end = end.After(e)
 		k.Entries = append(k.Entries, e)
 	}
 	if err := w.State.follows(k.State, end); err != nil {
@@ -138,8 +138,8 @@ func (k *Kept) Add(w Write) error {
 	return nil
 }
 
-// check says what no log has at a start.
-func (k *Kept) check() error {
+// Check says what no log has at a start.
+func (k *Kept) Check() error {
 	switch {
 	case k.State.ID == 0:
 		return damaged("it does not say whose it is")
@@ -153,7 +153,7 @@ func (k *Kept) check() error {
 		if e.Index != end.Index+1 || e.Term < end.Term || e.Term == 0 {
 			return damaged("entry %d of term %d follows entry %d of term %d", e.Index, e.Term, end.Index, end.Term)
 		}
-		end = end.after(e)
+		end = end.After(e)
 		if e.Index == k.State.At.Index && end != k.State.At {
 			return damaged("entry %d is not the one that was applied", e.Index)
 		}

@@ -1,4 +1,4 @@
-package member
+package memberlog
 
 import (
 	"bytes"
@@ -33,8 +33,8 @@ type Heard struct {
 	EntryTerm uint64 // of that entry
 }
 
-// most bounds what a state's text holds, so that no file and no message makes it large.
-const most = 64
+// Most bounds what a state's text holds, so that no file and no message makes it large.
+const Most = 64
 
 // AppendText appends the state as one line of printable ASCII. No sector of it is all zeros, so a torn write is not taken
 // for one.
@@ -82,7 +82,7 @@ func ParseState(text []byte) (State, error) {
 			return false
 		}
 		for n := 0; len(words) > 0 && words[0] != "" && words[0][0] <= '9'; n++ {
-			if n == most || !add(words[0]) {
+			if n == Most || !add(words[0]) {
 				return false
 			}
 			words = words[1:]
@@ -125,14 +125,14 @@ func ParseState(text []byte) (State, error) {
 
 // check says what no state has.
 func (s State) check() error {
-	heard := slices.IsSortedFunc(s.Heard, func(a, b Heard) int { return cmp.Compare(a.ID, b.ID) }) && len(s.Heard) <= most
+	heard := slices.IsSortedFunc(s.Heard, func(a, b Heard) int { return cmp.Compare(a.ID, b.ID) }) && len(s.Heard) <= Most
 	for i, h := range s.Heard {
 		heard = heard && h.ID != 0 && (i == 0 || s.Heard[i-1].ID != h.ID)
 	}
 	switch {
 	case s.ID == 0:
 		return damaged("its state names no member")
-	case !s.Members.inOrder() || !heard:
+	case !s.Members.InOrder() || !heard:
 		return damaged("its state's lists of members are not in order")
 	case s.At.Index > s.Commit:
 		return damaged("its state is that of entry %d, and %d was committed", s.At.Index, s.Commit)

@@ -1,4 +1,4 @@
-package member
+package memberlog
 
 import (
 	"errors"
@@ -77,10 +77,9 @@ func TestKept(t *testing.T) {
 }
 
 // A start refuses a log that can't be gone on with.
-func TestStartRefuses(t *testing.T) {
+func TestCheck(t *testing.T) {
 	for what, change := range map[string]func(k *Kept){
 		"does not say whose":         func(k *Kept) { k.State = State{} },
-		"nobody to ask":              func(k *Kept) { *k = Kept{State: Joining(7)} },
 		"begins after entry 3":       func(k *Kept) { k.Before = Mark{3, 1, 0}; k.Entries = nil },
 		"the bundles hold 9 events":  func(k *Kept) { k.Covered = 9 },
 		"begins after event 5":       func(k *Kept) { k.Before.Seq = 5 },
@@ -90,7 +89,7 @@ func TestStartRefuses(t *testing.T) {
 	} {
 		k := kept()
 		change(&k)
-		if _, err := Start(Config{ElectionTicks: 4}, k); err == nil || !strings.Contains(err.Error(), what) {
+		if err := k.Check(); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("want %q, got %v", what, err)
 		}
 	}
