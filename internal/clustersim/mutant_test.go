@@ -27,7 +27,7 @@ func TestMutants(t *testing.T) {
 	}), mutant.By("TestRareWorlds", []mutant.Mutant{
 		{Name: "what another has applied is not believed", File: "../member/next.go", Old: "\t\tm.commitKnown()\n", New: ""},
 		{Name: "who does not answer becomes a voter", File: "../member/next.go", Old: "p.RecentActive && p.State == tracker.StateReplicate && p.Match >= m.lately", New: "true"},
-		{Name: "a member that is away for long asks only whom it knew", File: "../member/ask.go", Old: "met: Members{Voters: peers}.all(),", New: ""},
+		{Name: "a member that is away for long asks only whom it knew", File: "../member/ask.go", Old: "met: Members{Voters: peers}.All(),", New: ""},
 	}), mutant.By("TestDiskWentBack", []mutant.Mutant{
 		{Name: "a starting member asks nobody", File: "../member/member.go", Old: "if len(m.asking.others()) == 0 {", New: "if true {"},
 		{Name: "what members have acknowledged is not told", File: "../member/next.go", Old: "msg.heard = m.state.Heard", New: ""},

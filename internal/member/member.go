@@ -12,16 +12,24 @@ import (
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-// Entry and the others are what a member's log holds, under the names that a host knows.
+// These are memberlog's, under the names that a host of a member uses.
 type (
-	Entry   = memberlog.Entry
-	Mark    = memberlog.Mark
-	Write   = memberlog.Write
-	Kept    = memberlog.Kept
-	State   = memberlog.State
+	// Entry is one entry of the log.
+	Entry = memberlog.Entry
+	// Mark is a place in the log.
+	Mark = memberlog.Mark
+	// Write is what is written as one batch.
+	Write = memberlog.Write
+	// Kept is what a member finds in its log at a start.
+	Kept = memberlog.Kept
+	// State is what a member remembers besides its entries.
+	State = memberlog.State
+	// Members are those who take part.
 	Members = memberlog.Members
-	Heard   = memberlog.Heard
-	Damage  = memberlog.Damage
+	// Heard is the highest that a member acknowledged.
+	Heard = memberlog.Heard
+	// Damage is the error for a log that no member wrote.
+	Damage = memberlog.Damage
 )
 
 // The kinds of entries.
