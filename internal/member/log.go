@@ -13,6 +13,7 @@ type log struct {
 	before  Mark // the place before the first entry
 	entries []*pb.Entry
 	seqs    []uint64 // the last event up to each entry
+	size    int      // bytes of the entries' data
 
 	snapshot func() *pb.Snapshot // for members that need what is before
 }
@@ -28,7 +29,7 @@ func newLog(k Kept) *log {
 // add adds the entry that comes next.
 func (l *log) add(e *pb.Entry) {
 	at := after(l.end(), e)
-	l.entries, l.seqs = append(l.entries, e), append(l.seqs, at.Seq)
+	l.entries, l.seqs, l.size = append(l.entries, e), append(l.seqs, at.Seq), l.size+len(e.GetData())
 }
 
 // after returns the mark of a library's entry that follows m.
@@ -60,17 +61,33 @@ func (l *log) mark(index uint64) (Mark, bool) {
 // cut gives up the entries after an index.
 func (l *log) cut(index uint64) {
 	n := index - l.before.Index
+	l.size -= sizeOf(l.entries[n:])
 	l.entries, l.seqs = l.entries[:n:n], l.seqs[:n:n]
 }
 
-// forget lets go of the entries up to an index.
-func (l *log) forget(index uint64) {
-	before, ok := l.mark(index)
-	if !ok || index == l.before.Index {
+// begin makes the log begin anew.
+func (l *log) begin(at Mark) { l.before, l.entries, l.seqs, l.size = at, nil, nil, 0 }
+
+func sizeOf(entries []*pb.Entry) (n int) {
+	for _, e := range entries {
+		n += len(e.GetData())
+	}
+	return n
+}
+
+// bound lets go of applied entries when there are twice as many as are kept, or twice as many bytes.
+func (l *log) bound(applied uint64, keep, keepSize int) {
+	n := int(applied - l.before.Index) // those that may go
+	if n <= 2*keep && l.size <= 2*keepSize {
 		return
 	}
-	n := index - l.before.Index
-	l.before, l.entries, l.seqs = before, append([]*pb.Entry(nil), l.entries[n:]...), append([]uint64(nil), l.seqs[n:]...)
+	gone := 0
+	for size := l.size; gone < n && (n-gone > keep || size > keepSize); gone++ {
+		size -= len(l.entries[gone].GetData())
+	}
+	before, _ := l.mark(l.before.Index + uint64(gone))
+	l.size -= sizeOf(l.entries[:gone])
+	l.before, l.entries, l.seqs = before, append([]*pb.Entry(nil), l.entries[gone:]...), append([]uint64(nil), l.seqs[gone:]...)
 }
 
 func (l *log) InitialState() (*pb.HardState, *pb.ConfState, error) { return l.state, l.begins, nil }

@@ -58,7 +58,7 @@ type Config struct {
 	// ElectionTicks pass without a leader before a member seeks election, at least 3; a leader sends at each tick.
 	ElectionTicks int
 
-	// Keep is how many applied entries stay in memory for members that lag; what is before is fetched as bundles.
+	// Keep is how many applied entries stay in memory for members that lag, if they are not large; what is before is fetched as bundles.
 	Keep int
 }
 
@@ -67,6 +67,7 @@ const (
 	maxAppend      = 1 << 20  // bytes of entries in a message, or one entry
 	maxInflight    = 256      // messages on their way to a member
 	maxUncommitted = 32 << 20 // bytes of entries that wait to be committed
+	maxKept        = 32 << 20 // bytes of applied entries that stay in memory
 	maxReads       = 1024     // reads that wait for a leader
 	maxWrite       = 1024     // entries in a batch
 	maxWriteSize   = 8 << 20  // bytes of entries after which another batch is begun

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/internal/mutant"
@@ -8,13 +9,16 @@ import (
 
 // Each thing that a message is looked at for, dropped, is noticed. The rules of a member are internal/clustersim's.
 func TestMutants(t *testing.T) {
-	mutant.All(t, append(mutant.By("TestStart", []mutant.Mutant{
+	mutant.All(t, slices.Concat(mutant.By("TestStart", []mutant.Mutant{
 		{Name: "an empty member that asks nobody", File: "member.go", Old: "if len(kept.State.Members.Voters) == 0 && len(config.Peers) == 0 {", New: "if false {"},
+	}), mutant.By("TestMemory|TestFull", []mutant.Mutant{
+		{Name: "what is kept in memory has no bound", File: "log.go", Old: "n <= 2*keep && l.size <= 2*keepSize", New: "true"},
+		{Name: "what waits has no bound", File: "member.go", Old: "MaxUncommittedEntriesSize: maxUncommitted,", New: ""},
 	}), mutant.By("TestMessage", []mutant.Mutant{
 		{Name: "a message of another sender", File: "message.go", Old: "m.raft.GetFrom() != m.From || ", New: ""},
 		{Name: "entries with a gap", File: "message.go", Old: "e.GetIndex() != m.GetIndex()+uint64(i)+1 || ", New: "i < 0 || "},
 		{Name: "entries of a later term", File: "message.go", Old: "e.GetTerm() > m.GetTerm() || ", New: ""},
 		{Name: "an entry that can't be read", File: "message.go", Old: "if _, err := entryOf(e); err != nil {", New: "if false {"},
 		{Name: "a message without a term", File: "message.go", Old: "if m.GetTerm() == 0 && m.GetType() != pb.MsgReadIndex {", New: "if false {"},
-	})...))
+	})))
 }

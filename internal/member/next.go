@@ -108,7 +108,7 @@ func (m *Member) write(out *Output, rd raft.Ready) {
 		m.state.At, m.state.Members, m.state.Commit = at, members, max(m.state.Commit, at.Index)
 		m.covered = max(m.covered, m.fetched)
 		m.state.Taken = m.covered
-		m.log.before, m.log.entries, m.log.seqs = at, nil, nil
+		m.log.begin(at)
 	}
 	if len(rd.Entries) > 0 && rd.Entries[0].GetIndex() <= end.Index {
 		cut, ok := m.log.mark(rd.Entries[0].GetIndex() - 1)
@@ -225,9 +225,7 @@ func (m *Member) finish() {
 	}
 	m.node.Advance(s.ready)
 	m.lead()
-	if keep := uint64(m.config.Keep); m.applied.Index > m.log.before.Index+2*keep {
-		m.log.forget(m.applied.Index - keep)
-	}
+	m.log.bound(m.applied.Index, m.config.Keep, maxKept)
 }
 
 // lead begins to decide when all earlier terms are applied, and ends when this member does not lead any more.
