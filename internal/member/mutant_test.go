@@ -14,6 +14,12 @@ func TestMutants(t *testing.T) {
 	}), mutant.By("TestMemory|TestFull", []mutant.Mutant{
 		{Name: "what is kept in memory has no bound", File: "log.go", Old: "n <= 2*keep && l.size <= 2*keepSize", New: "true"},
 		{Name: "what waits has no bound", File: "member.go", Old: "MaxUncommittedEntriesSize: maxUncommitted,", New: ""},
+	}), mutant.By("TestVotes|TestMajority", []mutant.Mutant{
+		{Name: "a vote in a term that another one has heard of", File: "member.go", Old: "m.state.Term, m.state.Vote = heard, m.id", New: ""},
+		{Name: "an answer to an earlier life", File: "ask.go", Old: "msg.life != m.config.Life || ", New: ""},
+		{Name: "it takes part before anyone has answered", File: "ask.go", Old: "return all || a.ticks >= a.deadline && a.view.Majority", New: "return true || all || a.view.Majority"},
+		{Name: "nobody has answered for a while", File: "ask.go", Old: "return all || a.ticks >= a.deadline && a.view.Majority(func(id uint64) bool { return id == a.self || a.answers[id] != nil })", New: "return all || a.ticks >= a.deadline"},
+		{Name: "a majority is never enough", File: "ask.go", Old: "return all || a.ticks >= a.deadline && a.view.Majority(func(id uint64) bool { return id == a.self || a.answers[id] != nil })", New: "return all"},
 	}), mutant.By("TestMessage", []mutant.Mutant{
 		{Name: "a message of another sender", File: "message.go", Old: "m.raft.GetFrom() != m.From || ", New: ""},
 		{Name: "entries with a gap", File: "message.go", Old: "e.GetIndex() != m.GetIndex()+uint64(i)+1 || ", New: "i < 0 || "},
