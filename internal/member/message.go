@@ -321,10 +321,19 @@ func (m Message) String() string {
 	case r.GetType() == pb.MsgApp && len(r.GetEntries()) > 0:
 		return ends + fmt.Sprintf("append in term %d: entries %d to %d after one of term %d; commit %d", r.GetTerm(), r.GetIndex()+1, r.GetIndex()+uint64(len(r.GetEntries())), r.GetLogTerm(), r.GetCommit())
 	default:
-		refused := ""
+		said := words[r.GetType()]
 		if r.GetReject() {
-			refused = ", refused"
+			said = refusals[r.GetType()]
 		}
-		return ends + fmt.Sprintf("%s in term %d: entry %d of term %d, commit %d%s", r.GetType(), r.GetTerm(), r.GetIndex(), r.GetLogTerm(), r.GetCommit(), refused)
+		return ends + fmt.Sprintf("%s (term %d; entry %d of term %d, commit %d)", said, r.GetTerm(), r.GetIndex(), r.GetLogTerm(), r.GetCommit())
 	}
 }
+
+// words are what the library's messages say.
+var words = map[pb.MessageType]string{
+	pb.MsgApp: "nothing new, but what is committed", pb.MsgAppResp: "it is synced", pb.MsgVote: "vote for me", pb.MsgVoteResp: "you have my vote",
+	pb.MsgPreVote: "would you vote for me?", pb.MsgPreVoteResp: "I would", pb.MsgSnap: "you are far behind: fetch the archive", pb.MsgHeartbeat: "I lead", pb.MsgHeartbeatResp: "you lead",
+	pb.MsgTimeoutNow: "lead in my place", pb.MsgReadIndex: "how far has a read to see?", pb.MsgReadIndexResp: "a read has to see this",
+}
+
+var refusals = map[pb.MessageType]string{pb.MsgAppResp: "it does not follow on my log", pb.MsgVoteResp: "you do not have my vote", pb.MsgPreVoteResp: "I would not"}
