@@ -32,6 +32,9 @@ type Archive struct {
 	mirror *store // where the log is written too; nil if nowhere
 	keys   Keys
 
+	journal *Journal // of a cluster's member; nil for a single box
+	rebased bool     // the journal has a newer checkpoint, to be put in its place
+
 	// What Open found, for Start.
 	fresh      bool // there is nothing yet
 	keyMissing bool
@@ -70,17 +73,21 @@ func Open(fs FS, keys Keys) (*Archive, error) {
 		return nil, err
 	}
 	a := &Archive{files: newStore(fs), mirror: mirrorOf(fs), keys: keys, state: ErrNotStarted}
-	key, keyErr := a.files.ReadFile(keyPath)
+	if member, err := isMember(a.files); err != nil {
+		return nil, err
+	} else if member {
+		return nil, &Damage{Where: logDir, What: "it is a cluster member's log, and there is no file cluster.json", Advice: adviceCluster}
+	}
 	note, err := a.files.ReadFile(ledger.CheckpointPath)
 	_, mirrorErr := a.files.ReadFile(mirrorNote)
 	a.hadMirror = mirrorErr == nil
-	for _, err := range []error{keyErr, err, mirrorErr} {
+	for _, err := range []error{err, mirrorErr} {
 		if err != nil && !missing(err) {
 			return nil, fmt.Errorf("open the archive: %w", err)
 		}
 	}
-	if a.keyMissing = missing(keyErr); !a.keyMissing && !bytes.Equal(key, keyFile(keys)) {
-		return nil, &Damage{Where: keyPath, What: "it is another key than the one in use", Advice: adviceKey}
+	if err := a.readKey(); err != nil {
+		return nil, err
 	}
 	if missing(err) {
 		err = a.expectNothing()
@@ -91,6 +98,18 @@ func Open(fs FS, keys Keys) (*Archive, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// readKey refuses an archive with another key.
+func (a *Archive) readKey() error {
+	key, err := a.files.ReadFile(keyPath)
+	if err != nil && !missing(err) {
+		return fmt.Errorf("open the archive: %w", err)
+	}
+	if a.keyMissing = err != nil; !a.keyMissing && !bytes.Equal(key, keyFile(a.keys)) {
+		return &Damage{Where: keyPath, What: "it is another key than the one in use", Advice: adviceKey}
+	}
+	return nil
 }
 
 func keyFile(keys Keys) []byte { return []byte(keys.Verifier + "\n") }
@@ -232,6 +251,9 @@ func (a *Archive) Append(events [][]byte) ([][]byte, error) {
 	defer a.appending.Unlock()
 	if err := a.usable(); err != nil {
 		return nil, err
+	}
+	if a.journal != nil {
+		return nil, errors.New("the log is a cluster member's: events are committed, and not appended")
 	}
 	if len(events) == 0 {
 		return nil, nil
@@ -433,6 +455,9 @@ func (a *Archive) Close() error {
 	if a.log != nil {
 		err = errors.Join(err, a.log.Close())
 		a.log = nil
+	}
+	if a.journal != nil {
+		err = errors.Join(err, a.journal.close())
 	}
 	return err
 }

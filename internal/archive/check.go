@@ -42,6 +42,10 @@ func (a *Archive) check(ctx context.Context, found *Findings) error {
 		found.note("%d tiles were missing or damaged, and were made again from the events: first %s", p.stale, p.firstStale)
 	}
 	a.edge = p.edge
+	if a.journal != nil {
+		_, err = holdMemberLog(ctx, a.files, 0, a.sealed.Size, a.sealed.Size, a.tiles().same)
+		return err
+	}
 	_, err = holdLog(ctx, a.files, 0, a.sealed.Size, a.tiles().same)
 	return err
 }

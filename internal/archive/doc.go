@@ -32,6 +32,17 @@
 // Archives of earlier versions have segments only for their end. That is no damage: a start says
 // so and goes on, the scrub and [Verify] look at what is there, and [Repair] makes the rest.
 //
+// # A member's log
+//
+// The log of a cluster's member is a [Journal], in files of its own beside those of a single box's log:
+//
+//	log/member-<number>.log
+//
+// It holds what is not committed too, and what the member must not forget: its terms, votes and members. [Found] makes the log of a box that
+// of a member, [OpenMember] opens it, and [Archive.Leave] makes it a single box's again. Each is refused in the other's place:
+// the log itself says whose it is. What is committed is sealed as ever. What is not in bundles comes from the journal, and nothing in it is
+// ever made from bundles, which don't have terms, votes and members.
+//
 // # Writing
 //
 // A file is replaced by writing another one beside it, syncing it, renaming it and

@@ -172,12 +172,20 @@ func readBody(body []byte, h head) ([][]byte, bool) {
 
 // nextBatch returns where the next head of a batch is, or -1.
 func nextBatch(data []byte, from int) int {
+	return nextHead(data, from, batchMagic, func(b []byte) bool {
+		_, ok := readHead(b)
+		return ok
+	})
+}
+
+// nextHead returns where the next head is that begins with a magic and is whole, or -1.
+func nextHead(data []byte, from int, magic string, whole func([]byte) bool) int {
 	for from < len(data) {
-		i := bytes.Index(data[from:], []byte(batchMagic))
+		i := bytes.Index(data[from:], []byte(magic))
 		if i < 0 {
 			break
 		}
-		if _, ok := readHead(data[from+i:]); ok {
+		if whole(data[from+i:]) {
 			return from + i
 		}
 		from += i + 1

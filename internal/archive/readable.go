@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/engine"
@@ -19,7 +20,8 @@ const (
 	longestNote    = 1 << 20                                                              // checkpoint, key, mirror
 	longestTile    = ledger.TileWidth * (2 + ledger.MaxEvent)                             // a bundle; a tile of hashes has less
 	longestSegment = segmentSize + int64(batchHead) + engine.MaxBatch*(2+ledger.MaxEvent) // what is larger is followed by another one
-	longestOther   = 1 << 30                                                              // of the index
+	longestMember  = segmentSize + 2*(int64(len(memberMagic)+2*memberHead)+longestText+longestBody)
+	longestOther   = 1 << 30 // of the index
 )
 
 // longest returns how many bytes a file can have, by its name.
@@ -31,6 +33,8 @@ func longest(name string) int64 {
 		return longestTile
 	case strings.HasPrefix(name, blobDir+"/"):
 		return ledger.MaxBlob
+	case strings.HasPrefix(path.Base(name), memberPrefix):
+		return longestMember
 	case strings.HasSuffix(name, ".log"):
 		return longestSegment
 	}

@@ -90,6 +90,20 @@ func (a *Archive) newScrub(from, n int64, removed Removed) (*scrub, error) {
 // events verifies the full bundles of the stretch, and holds the log against them, side by side.
 func (s *scrub) events(ctx context.Context) error {
 	bundles := bundleReader{read: s.bundle}
+	same := func(index int64, stored []byte) (bool, error) {
+		if index >= s.full {
+			return bytes.Equal(stored, s.recent[index-s.full]), nil
+		}
+		want, err := bundles.event(index)
+		return bytes.Equal(stored, want), err
+	}
+	if s.a.journal != nil {
+		if err := s.bundled(ctx, &bundles, s.to); err != nil {
+			return err
+		}
+		_, err := holdMemberLog(ctx, s.a.files, s.from, s.to, s.sealed, same)
+		return err
+	}
 	_, firsts, err := segmentNames(s.a.files)
 	if err != nil {
 		return err
@@ -98,7 +112,16 @@ func (s *scrub) events(ctx context.Context) error {
 	if len(firsts) > 0 {
 		first = min(first, firsts[0])
 	}
-	for at := s.from; at < min(first, s.full); at += ledger.TileWidth { // those that are in bundles only
+	if err := s.bundled(ctx, &bundles, first); err != nil {
+		return err
+	}
+	_, err = holdLog(ctx, s.a.files, s.from, s.to, same)
+	return err
+}
+
+// bundled verifies the full bundles with events that may be in bundles only: those before one.
+func (s *scrub) bundled(ctx context.Context, bundles *bundleReader, before int64) error {
+	for at := s.from; at < min(before, s.full); at += ledger.TileWidth {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -106,14 +129,7 @@ func (s *scrub) events(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = holdLog(ctx, s.a.files, s.from, s.to, func(index int64, stored []byte) (bool, error) {
-		if index >= s.full {
-			return bytes.Equal(stored, s.recent[index-s.full]), nil
-		}
-		want, err := bundles.event(index)
-		return bytes.Equal(stored, want), err
-	})
-	return err
+	return nil
 }
 
 // bundle verifies a full bundle, and returns its events.

@@ -40,9 +40,12 @@ func (a *Archive) Start(ctx context.Context, from int64) (Findings, error) {
 	}
 	var found Findings
 	var err error
-	if a.fresh {
+	switch {
+	case a.journal != nil:
+		err = a.startMember(ctx, from, &found)
+	case a.fresh:
 		err = a.create()
-	} else {
+	default:
 		err = a.start(ctx, from, &found)
 	}
 	if err != nil {

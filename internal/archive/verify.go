@@ -115,6 +115,11 @@ func (v *Verified) verifyLog(ctx context.Context, fs FS, verifier string) error 
 	if err != nil {
 		return err
 	}
+	if member, err := isMember(fs); err != nil {
+		return err
+	} else if member {
+		return v.verifyMemberLog(ctx, fs, a)
+	}
 	end, tail, err := walkLog(ctx, fs, a.full, func(index int64, stored []byte) error {
 		if _, err := ledger.Decode(stored); err != nil {
 			return &ledger.VerifyError{Path: logDir, Event: index, Problem: err}
@@ -149,8 +154,26 @@ func Events(ctx context.Context, fs FS, verifier string, f func(index int64, sto
 	}); err != nil {
 		return err
 	}
-	_, _, err = walkLog(ctx, fs, a.full, f)
+	_, err = a.walkEnd(ctx, f)
 	return err
+}
+
+// walkEnd calls f for the log's events that are not in full bundles, and returns where the log ends; see [walkLog].
+func (a *Archive) walkEnd(ctx context.Context, f func(index int64, stored []byte) error) (end int64, err error) {
+	member, err := isMember(a.files)
+	if err != nil {
+		return 0, err
+	}
+	if !member {
+		end, _, err = walkLog(ctx, a.files, a.full, f)
+		return end, err
+	}
+	end = a.sealed.Size
+	err = walkMember(ctx, a.files, a.full, a.sealed.Size, func(_ string, index int64, stored []byte) error {
+		end = max(end, index+1)
+		return f(index, stored)
+	})
+	return end, err
 }
 
 // openTree reads the checkpoint and the tree's edge, and nothing of the log.
@@ -209,7 +232,7 @@ func comingTiles(ctx context.Context, fs FS, keys Keys) (map[string]bool, error)
 	if err != nil {
 		return nil, err
 	}
-	end, _, err := walkLog(ctx, fs, a.full, func(index int64, stored []byte) error {
+	end, err := a.walkEnd(ctx, func(index int64, stored []byte) error {
 		if err := c.add(index, stored); err != nil || index < a.sealed.Size {
 			return err
 		}
@@ -335,7 +358,8 @@ func eachOf(ctx context.Context, fs FS, dir string, f func(name string) error) e
 // verifyCopiedLog holds a log against the sealed events, one segment in memory at a time.
 func (v *Verified) verifyCopiedLog(ctx context.Context, fs FS, uncovered *ledger.UncoveredError) error {
 	err := eachOf(ctx, fs, logDir, func(name string) error {
-		if _, ok := segmentFirst(name); !ok {
+		_, ok := segmentFirst(name)
+		if _, members := memberNumber(name); !ok && !members {
 			uncovered.Add(ledger.UncoveredFile, logDir+"/"+name)
 		}
 		return nil
@@ -349,6 +373,12 @@ func (v *Verified) verifyCopiedLog(ctx context.Context, fs FS, uncovered *ledger
 	}
 	size := v.Checkpoint.Size
 	a := &Archive{files: newStore(fs), sealed: v.Checkpoint}
+	if member, err := isMember(fs); err != nil {
+		return err
+	} else if member {
+		v.Log = true
+		return v.verifyCopiedMemberLog(ctx, a, uncovered)
+	}
 	if v.Single, err = holdLog(ctx, fs, 0, size, a.tiles().same); err != nil {
 		return err
 	}

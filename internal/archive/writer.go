@@ -1,9 +1,7 @@
 package archive
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -18,18 +16,17 @@ import (
 // An append ends in a sequence, in [engine.ErrConflict], or because the log ends: after
 // a write that failed, with [ErrFailed], nothing is taken any more.
 type Log struct {
+	feed    *Feed
 	archive *Archive
 	follow  Follower
 	closing chan struct{}
 	close   sync.Once
 	ended   chan struct{} // closed when the writer has ended
 
-	mu      sync.Mutex
-	queue   []*request
-	more    chan struct{} // gets something when the queue is not empty
-	tip     uint64        // of what is folded
-	changed chan struct{} // closed when the tip has risen
-	failed  error         // why nothing is taken any more
+	mu     sync.Mutex
+	queue  []*request
+	more   chan struct{} // gets something when the queue is not empty
+	failed error         // why nothing is taken any more
 }
 
 // Follower is the fold over a log's records, which the log's writer keeps up to date.
@@ -67,8 +64,8 @@ type answer struct {
 // has.
 func NewLog(a *Archive, f Follower) *Log {
 	l := &Log{
-		archive: a, follow: f, tip: uint64(a.Size()),
-		closing: make(chan struct{}), ended: make(chan struct{}), more: make(chan struct{}, 1), changed: make(chan struct{}),
+		feed: NewFeed(a), archive: a, follow: f,
+		closing: make(chan struct{}), ended: make(chan struct{}), more: make(chan struct{}, 1),
 	}
 	go l.run()
 	return l
@@ -77,11 +74,8 @@ func NewLog(a *Archive, f Follower) *Log {
 // Append stores data, which names the subject as an event does, if the last record there has
 // the sequence last; see [engine.Log]. It ends with ctx only before it is written.
 func (l *Log) Append(ctx context.Context, subject string, last uint64, data []byte) (uint64, error) {
-	if err := engine.CheckRecord(subject, data); err != nil {
+	if err := checkRecord(subject, data); err != nil {
 		return 0, err
-	}
-	if about, err := subjectOf(data); err != nil || string(about) != subject {
-		return 0, errors.Join(fmt.Errorf("the record for subject %q does not name it", subject), err)
 	}
 	r := &request{subject: subject, last: last, data: data, answer: make(chan answer, 1)}
 	if err := l.enqueue(ctx, r); err != nil {
@@ -236,16 +230,13 @@ func (l *Log) store(records []engine.Record) error {
 	if err := l.follow.Fold(records); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tip = records[len(records)-1].Seq
-	close(l.changed)
-	l.changed = make(chan struct{})
+	l.feed.Rise(records[len(records)-1].Seq)
 	return nil
 }
 
 // end answers what waits, and whatever comes after it.
 func (l *Log) end(why error) {
+	defer l.feed.End(why)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failed = why
@@ -254,93 +245,19 @@ func (l *Log) end(why error) {
 		r.answer <- answer{err: why}
 	}
 	l.queue = nil
-	close(l.changed)
 }
 
 // Tip returns the last sequence, 0 for none.
-func (l *Log) Tip(ctx context.Context) (uint64, error) {
-	tip, _, err := l.look(ctx)
-	return tip, err
+func (l *Log) Tip(ctx context.Context) (uint64, error) { return l.feed.Tip(ctx) }
+
+// Read calls do for every record from a sequence to the tip; see [engine.Log].
+func (l *Log) Read(ctx context.Context, from uint64, do func(engine.Record) error) error {
+	return l.feed.Read(ctx, from, do)
 }
 
-// look returns the tip, and what is closed when it has risen.
-func (l *Log) look(ctx context.Context) (uint64, <-chan struct{}, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.tip, l.changed, l.usable(ctx)
-}
-
-// Read calls f for every record from a sequence to the tip; see [engine.Log].
-func (l *Log) Read(ctx context.Context, from uint64, f func(engine.Record) error) error {
-	if err := engine.CheckFrom(from); err != nil {
-		return err
-	}
-	tip, _, err := l.look(ctx)
-	if err != nil || from > tip {
-		return err
-	}
-	return l.read(ctx, from, tip, f)
-}
-
-// errReadEnough ends a walk over the archive.
-var errReadEnough = errors.New("enough")
-
-// read calls f for the records from one sequence to another.
-func (l *Log) read(ctx context.Context, from, to uint64, f func(engine.Record) error) error {
-	err := l.archive.Entries(int64(from)-1, func(index int64, stored []byte) error {
-		seq := uint64(index) + 1
-		if seq > to {
-			return errReadEnough
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		about, err := subjectOf(stored)
-		if err != nil {
-			return fmt.Errorf("event %d: %w", seq, err)
-		}
-		return f(engine.Record{Seq: seq, Subject: string(about), Data: stored})
-	})
-	if errors.Is(err, errReadEnough) {
-		return nil
-	}
-	return err
-}
-
-// Watch calls f with every record from a sequence on; see [engine.Log].
-func (l *Log) Watch(ctx context.Context, from uint64, f func([]engine.Record) error) error {
-	if err := engine.CheckFrom(from); err != nil {
-		return err
-	}
-	for {
-		tip, changed, err := l.look(ctx)
-		if err != nil {
-			return err
-		}
-		if from > tip {
-			select {
-			case <-changed:
-			case <-ctx.Done():
-			}
-			continue
-		}
-		batch, size := make([]engine.Record, 0, min(tip-from+1, engine.MaxBatch)), 0
-		err = l.read(ctx, from, min(tip, from+engine.MaxBatch-1), func(r engine.Record) error {
-			if size += len(r.Data); size > engine.MaxBatchBytes && len(batch) > 0 {
-				return errReadEnough
-			}
-			r.Data = bytes.Clone(r.Data) // it lies in a whole bundle, or batch of the log
-			batch = append(batch, r)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if err := f(batch); err != nil {
-			return err
-		}
-		from += uint64(len(batch))
-	}
+// Watch calls do with every record from a sequence on; see [engine.Log].
+func (l *Log) Watch(ctx context.Context, from uint64, do func([]engine.Record) error) error {
+	return l.feed.Watch(ctx, from, do)
 }
 
 // Close ends every call that still waits, and the writer. What it is writing is still stored
