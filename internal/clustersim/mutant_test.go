@@ -10,7 +10,8 @@ import (
 // Each rule of a member, dropped, is noticed.
 func TestMutants(t *testing.T) {
 	mutant.All(t, slices.Concat(mutant.By("TestWorlds", []mutant.Mutant{
-		{Name: "decides before earlier terms are applied", File: "../member/next.go", Old: "m.term != status.GetTerm() && m.applied.Term == status.GetTerm()", New: "m.term != status.GetTerm()"},
+		{Name: "decides before earlier terms are applied", File: "../member/next.go", Old: "m.applied.Term == status.GetTerm():\n\t\tm.term, m.tail, m.changing = status.GetTerm(), m.applied, 0",
+			New: "m.log.end().Term == status.GetTerm():\n\t\tm.term, m.tail, m.changing = status.GetTerm(), m.log.end(), 0"},
 		{Name: "conditions are checked against what is applied only", File: "../member/member.go", Old: "m.proposed[p.Subject] = placement{m.tail.Index, m.tail.Seq}", New: ""},
 		{Name: "an entry is logged before its blob", File: "../member/member.go", Old: "r = m.withoutMissing(r)", New: "_ = m.withoutMissing(r)"},
 		{Name: "a removed member is gone at once", File: "../member/ask.go", Old: "case a.removed():", New: "case msg.answer.removed:"},
