@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,6 +142,8 @@ func TestLeaderCutOff(t *testing.T) {
 			_, err := old.Append(t.Context(), "A", last, event("A", "lost"))
 			lost <- err
 		}()
+		caughtUp := make(chan error)
+		go func() { caughtUp <- old.CatchUp(t.Context()) }()
 		if _, err := old.Append(ctx, "B", 0, event("B", "unknown")); !errors.Is(err, engine.ErrUnknown) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("cut off, it says %v", err)
 		}
@@ -157,7 +160,7 @@ func TestLeaderCutOff(t *testing.T) {
 		if err := <-lost; !errors.Is(err, engine.ErrNotReady) {
 			t.Errorf("what another leader's record took the place of: %v", err)
 		}
-		if err := old.CatchUp(t.Context()); err != nil {
+		if err := <-caughtUp; err != nil {
 			t.Fatal(err)
 		}
 		same(t, 10, seats...)
@@ -167,30 +170,107 @@ func TestLeaderCutOff(t *testing.T) {
 	})
 }
 
-// A conflict is answered when what it lost against is folded, also if that is still on its way.
+// gate is files whose syncs wait, once it is shut.
+type gate struct {
+	archive.FS
+	shut atomic.Pointer[chan struct{}]
+}
+
+func (g *gate) Extend(name string) (archive.File, error) {
+	f, err := g.FS.Extend(name)
+	return gated{f, g}, err
+}
+
+type gated struct {
+	archive.File
+	gate *gate
+}
+
+func (g gated) Sync() error {
+	if shut := g.gate.shut.Load(); shut != nil {
+		<-*shut
+	}
+	return g.File.Sync()
+}
+
+// A conflict is answered when what it lost against is folded, also if that is just being written. So it is if many want the same.
 func TestConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, _ := cluster(t, 3, disks{}.of, nil)
-		c := n.client(t)
-		var all sync.WaitGroup
-		won := 0
-		for i := range 20 {
-			all.Go(func() {
-				leader := c.at.Load()
-				_, err := leader.Append(t.Context(), "A", 0, event("A", i))
-				switch {
-				case err == nil:
-					won++ // nobody else does
-				case !errors.Is(err, engine.ErrConflict):
-					t.Error(err)
-				case leader.fold.count() == 0:
-					t.Error("a conflict is answered before what it lost against is folded")
+		g := &gate{FS: archivetest.NewLossy()}
+		var folding atomic.Pointer[chan struct{}]
+		n, _ := cluster(t, 1, func(uint64) archive.FS { return g }, func(c *raftlog.Config) {
+			fold := c.Follower.Fold
+			c.Follower.Fold = func(records []engine.Record) error {
+				if shut := folding.Load(); shut != nil {
+					<-*shut
 				}
-			})
+				return fold(records)
+			}
+		})
+		c := n.client(t)
+		c.write(t, "B", 0, 1)
+		open, fold := make(chan struct{}), make(chan struct{})
+		g.shut.Store(&open)
+		folding.Store(&fold)
+		const writers = 20
+		errs := make(chan error, writers)
+		for i := range writers {
+			go func() {
+				_, err := c.at.Load().Append(t.Context(), "A", 0, event("A", i))
+				errs <- err
+			}()
+			synctest.Wait()
 		}
-		all.Wait()
+		close(open)
+		synctest.Wait()
+		if len(errs) > 0 {
+			t.Error("a conflict is answered before what it lost against is folded")
+		}
+		close(fold)
+		won := 0
+		for range writers {
+			switch err := <-errs; {
+			case err == nil:
+				won++
+			case !errors.Is(err, engine.ErrConflict):
+				t.Error(err)
+			}
+		}
 		if won != 1 {
 			t.Errorf("%d have won", won)
+		}
+	})
+}
+
+// An append is not answered before it is synced in a majority: what is on its way to the others' disks does not count.
+func TestSyncedInAMajority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gates := map[uint64]*gate{}
+		n, _ := cluster(t, 3, func(id uint64) archive.FS {
+			gates[id] = &gate{FS: archivetest.NewLossy()}
+			return gates[id]
+		}, nil)
+		c := n.client(t)
+		last := c.write(t, "A", 0, 3)
+		synctest.Wait()
+		open := make(chan struct{})
+		for id, g := range gates {
+			if id != c.at.Load().id {
+				g.shut.Store(&open)
+			}
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.at.Load().Append(t.Context(), "A", last, event("A", "x"))
+			done <- err
+		}()
+		time.Sleep(elect / 2 * tick)
+		if len(done) > 0 {
+			t.Error("an append is answered that one member has synced")
+		}
+		close(open)
+		if err := <-done; err != nil {
+			t.Error(err)
 		}
 	})
 }
