@@ -39,10 +39,11 @@ type network struct {
 	seats map[uint64]*seat
 	cut   map[uint64]bool // who is cut off
 	slow  map[uint64]chan struct{}
+	once  map[string]bool // what was fetched in vain: the first time everything is lost
 }
 
 func newNetwork() *network {
-	return &network{seats: map[uint64]*seat{}, cut: map[uint64]bool{}, slow: map[uint64]chan struct{}{}}
+	return &network{seats: map[uint64]*seat{}, cut: map[uint64]bool{}, slow: map[uint64]chan struct{}{}, once: map[string]bool{}}
 }
 
 // line is one member's way to the others.
@@ -70,6 +71,11 @@ func (l line) Send(ctx context.Context, to uint64, message []byte) error {
 
 func (l line) Fetch(ctx context.Context, name string) ([]byte, error) {
 	l.mu.Lock()
+	if first := fmt.Sprint(l.from, name); !l.once[first] {
+		l.once[first] = true
+		l.mu.Unlock()
+		return nil, errors.New("lost")
+	}
 	var others []*seat
 	for id, s := range l.seats {
 		if id != l.from && !l.cut[id] && !l.cut[l.from] {

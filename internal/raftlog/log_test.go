@@ -143,7 +143,11 @@ func TestLeaderCutOff(t *testing.T) {
 			lost <- err
 		}()
 		caughtUp := make(chan error)
-		go func() { caughtUp <- old.CatchUp(t.Context()) }()
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			caughtUp <- old.CatchUp(ctx)
+		}()
 		if _, err := old.Append(ctx, "B", 0, event("B", "unknown")); !errors.Is(err, engine.ErrUnknown) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("cut off, it says %v", err)
 		}
@@ -290,7 +294,9 @@ func TestBlobs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Append(t.Context(), "A", 0, naming(blob)); err != nil {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := c.Append(ctx, "A", 0, naming(blob)); err != nil {
 			t.Fatal(err)
 		}
 		have := 0
