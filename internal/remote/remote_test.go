@@ -284,7 +284,7 @@ func TestFetchesTogether(t *testing.T) {
 	w := newWorld(t)
 	var orders []order.Assigned
 	for n := range 12 {
-		orders = append(orders, w.session(fmt.Sprintf("%02dT-1.%d", n+1, n+1)))
+		orders = append(orders, w.sessionOn(fmt.Sprintf("T-%d", n+1), fmt.Sprintf("%02dT-1.%d", n+1, n+1)))
 	}
 	var moving sync.Mutex
 	w.instead(func(path string) int {

@@ -325,14 +325,17 @@ func (w *world) run(r *Remote) (leave func() error) {
 }
 
 // session is an order to start a developer.
-func (w *world) session(id string) order.Assigned {
-	s := &delivery.Session{ID: id, Role: agentsig.RoleDeveloper, Agent: "a", Task: "T-1", Runner: "gpu1"}
+func (w *world) session(id string) order.Assigned { return w.sessionOn("T-1", id) }
+
+// sessionOn is one to start a developer on a task.
+func (w *world) sessionOn(task, id string) order.Assigned {
+	s := &delivery.Session{ID: id, Role: agentsig.RoleDeveloper, Agent: "a", Task: task, Runner: "gpu1"}
 	run := delivery.Run{Subject: "01R", Sessions: map[string]*delivery.Session{id: s}}
 	run.ID, run.Branch, run.Base = "R1", branch, w.base
 	var item work.Item
-	item.Subject, item.ID, item.Task, item.Title = strings.Split(id, "-")[0], "R1.T-1", "T-1", "the task"
-	run.Tasks = []*delivery.Task{{ID: "T-1", Item: item}}
-	o := order.Order{Command: delivery.Command{ID: "start/" + id, Do: delivery.DoStart, Runner: "gpu1", Session: s}, Run: run, Plan: plan.Plan{Tasks: []plan.Task{{ID: "T-1", Title: "the task"}}}, Token: "token of " + id}
+	item.Subject, item.ID, item.Task, item.Title = strings.Split(id, "-")[0], "R1."+task, task, "the task"
+	run.Tasks = []*delivery.Task{{ID: task, Item: item}}
+	o := order.Order{Command: delivery.Command{ID: "start/" + id, Do: delivery.DoStart, Runner: "gpu1", Session: s}, Run: run, Plan: plan.Plan{Tasks: []plan.Task{{ID: task, Title: "the task"}}}, Token: "token of " + id}
 	return order.Assigned{Order: o, Name: o.Name(), Fetch: []string{"refs/heads/" + branch}}
 }
 

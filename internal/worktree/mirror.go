@@ -99,7 +99,7 @@ func (r *Repo) FetchFrom(ctx context.Context, from Remote, refspecs ...string) e
 	}
 	c.args = append(c.args, refspecs...)
 	c.most = &fetched
-	return damaged(r.write(ctx, r.home, c))
+	return damaged(r.writeBeside(ctx, c))
 }
 
 // PushTo brings a commit to a box, under a name that is new there. If the name stands for this commit already, as after an

@@ -121,3 +121,20 @@ func TestCollect(t *testing.T) {
 		t.Errorf("what a worktree is at is gone: %s, %v", got, err)
 	}
 }
+
+// A fetch looks at all worktrees in the end, and fails if one of them is being made just then: it is done again.
+func TestFetchBesideAdd(t *testing.T) {
+	t.Parallel()
+	mirror, err := InitMirror(t.Context(), t.TempDir(), strings.Repeat("1", 40))
+	must(t, err)
+	once := filepath.Join(t.TempDir(), "git")
+	executable(t, once, `#!/bin/sh
+echo >>"$0.called"
+[ "$(wc -l <"$0.called")" -gt 1 ] && exit
+echo "fatal: bad object worktrees/T-4/HEAD" >&2
+echo "error: http://127.0.0.1:1/ did not send all necessary objects" >&2
+exit 1
+`)
+	mirror.program = once
+	must(t, mirror.FetchFrom(t.Context(), Remote{URL: "http://127.0.0.1:1/x", Header: "A: b"}, "+a:a"))
+}
