@@ -101,6 +101,8 @@ func TestSlowMember(t *testing.T) {
 		release := n.stall(slow.id)
 		const count = 600
 		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
 		var all sync.WaitGroup
 		for w := range 20 {
 			all.Go(func() {
@@ -108,7 +110,7 @@ func TestSlowMember(t *testing.T) {
 				var last uint64
 				for i := range count / 20 {
 					var err error
-					if last, err = c.Append(t.Context(), subject, last, event(subject, fmt.Sprintf("%08000d", i))); err != nil {
+					if last, err = c.Append(ctx, subject, last, event(subject, fmt.Sprintf("%08000d", i))); err != nil {
 						t.Error(err)
 						return
 					}
@@ -123,6 +125,9 @@ func TestSlowMember(t *testing.T) {
 			t.Errorf("the others took %v, by a clock that stands while they work", took)
 		}
 		release()
+		if t.Failed() {
+			return
+		}
 		same(t, count, seats...)
 	})
 }
