@@ -193,7 +193,7 @@ func (c *Conductor) loaded() []delivery.Machine {
 	return delivery.Loaded(machines, sessions)
 }
 
-// Where returns the other machine that a session of a run is on which has not ended.
+// Where returns the other machine that a session of a run is on which has not ended; "" for none.
 func (c *Conductor) Where(run, session string) (machine string) {
 	c.ledger.WithRun(run, func(r *delivery.Run) {
 		if s := r.Sessions[session]; s != nil {

@@ -49,6 +49,7 @@ type Options struct {
 	Mail      *mailbox.Set
 	Known     func() []Known // the runners that have joined, by the ledger
 	Runs      func() []string
+	Where     func(run, session string) string // the other machine that a session is on which has not ended, by the ledger; "" for none
 	Settings  order.Settings
 	Version   string        // of the box
 	Lost      time.Duration // after which a runner that says nothing is lost

@@ -232,7 +232,7 @@ func (f *Fleet) Done(name string, d order.Done) (order.DoneHeard, error) {
 	switch {
 	case d.Error != "":
 		err = fmt.Errorf("the runner %s: %s", name, d.Error)
-	case (fl.Do == delivery.DoStart || fl.Do == delivery.DoEnd) && f.o.Conductor.Where(fl.Run.Subject, fl.Session.ID) == name:
+	case (fl.Do == delivery.DoStart || fl.Do == delivery.DoEnd) && f.o.Where(fl.Run.Subject, fl.Session.ID) == name:
 		err = fmt.Errorf("the runner %s: %w", name, errNoEnd)
 	}
 	select {
@@ -336,7 +336,7 @@ func (f *Fleet) may(name string, h order.HandedIn, in *delivery.Input) error {
 	switch {
 	case err != nil:
 		return err
-	case !ok && of != "" && f.o.Conductor.Where(h.Run, of) == name:
+	case !ok && of != "" && f.o.Where(h.Run, of) == name:
 		return ErrNotYet
 	case !ok:
 		return fmt.Errorf("%w: %s has no such order, or session, or no longer (%s)", ErrNotYours, name, h.Kind)

@@ -60,7 +60,7 @@ func (b *boss) HandIn(_ context.Context, _ string, in delivery.Input) error {
 	return nil
 }
 func (b *boss) Renew(s string) { b.renewed = append(b.renewed, s) }
-func (b *boss) Where(_, s string) string {
+func (b *boss) where(_, s string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.on[s]
@@ -87,7 +87,7 @@ func begin(t *testing.T) (*Fleet, *home, *boss, *joined) {
 	h, b, known := &home{}, &boss{}, &joined{}
 	known.set(Known{Name: "gpu1", Labels: []string{"gpu"}})
 	f := New(Options{
-		Home: h, Conductor: b, Mail: mailbox.New(), Known: func() []Known { return *known.Load() }, Runs: func() []string { return []string{"R1"} },
+		Home: h, Conductor: b, Mail: mailbox.New(), Known: func() []Known { return *known.Load() }, Runs: func() []string { return []string{"R1"} }, Where: b.where,
 		Settings: order.Settings{Text: "settings"}, Lost: lostAfter, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(f.Stop)

@@ -64,8 +64,6 @@ type Conductor interface {
 	Report(ctx context.Context, session string, r api.SessionReport) error
 	// Renew lets the lease of a session go on that is in touch.
 	Renew(session string)
-	// Where returns the other machine that a session is on which has not ended, by the ledger; "" for none.
-	Where(run, session string) string
 	// MachinesChanged says that other machines are there than before, or have other places. It does not wait.
 	MachinesChanged()
 }

@@ -181,9 +181,6 @@ func (c *conductor) Report(ctx context.Context, session string, r api.SessionRep
 // Renew needs nothing: which sessions are in touch is said with each sign of life.
 func (c *conductor) Renew(string) {}
 
-// Where is the box's to know.
-func (c *conductor) Where(string, string) string { return "" }
-
 // MachinesChanged has the box hear of this one at once.
 func (c *conductor) MachinesChanged() { c.of.hurry() }
 

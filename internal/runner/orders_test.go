@@ -54,8 +54,6 @@ func (l *listener) Renew(string) {}
 
 func (l *listener) MachinesChanged() {}
 
-func (l *listener) Where(string, string) string { return "" }
-
 // last returns what was told last.
 func (l *listener) last() delivery.Input {
 	l.t.Helper()

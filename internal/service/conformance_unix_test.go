@@ -136,7 +136,7 @@ func (w *ways) overHTTP() {
 		t.Fatal(err)
 	}
 	f := fleet.New(fleet.Options{
-		Home: s.runner, Conductor: w, Mail: s.Conductor.Mail(), Known: s.known, Runs: func() []string { return []string{"R1"} },
+		Home: s.runner, Conductor: w, Mail: s.Conductor.Mail(), Known: s.known, Runs: func() []string { return []string{"R1"} }, Where: func(string, string) string { return "" },
 		Settings: order.Settings{Text: text, Prompts: prompts, Object: w.run.Base}, Lost: time.Minute, Now: time.Now, Logger: logger,
 	})
 	s.fleet.Swap(f).Stop()
@@ -210,9 +210,8 @@ func (w *ways) HandIn(_ context.Context, run string, in delivery.Input) error {
 // Report takes what a session had left to say.
 func (w *ways) Report(context.Context, string, api.SessionReport) error { return nil }
 
-func (w *ways) Renew(string)                {}
-func (w *ways) MachinesChanged()            {}
-func (w *ways) Where(string, string) string { return "" }
+func (w *ways) Renew(string)     {}
+func (w *ways) MachinesChanged() {}
 
 // taken are the results of an order's checks that were taken.
 func (w *ways) taken(id string) (all []delivery.GateRan) {

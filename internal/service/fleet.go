@@ -27,7 +27,7 @@ func (s *Service) makeFleet(ctx context.Context, o Options) error {
 	s.Box.WhenRunnersChange(s.knowRunners)
 	s.knowRunners()
 	s.fleet.Store(fleet.New(fleet.Options{
-		Home: s.runner, Conductor: s.Conductor, Mail: s.Conductor.Mail(), Known: s.known, Runs: s.liveRuns,
+		Home: s.runner, Conductor: s.Conductor, Mail: s.Conductor.Mail(), Known: s.known, Runs: s.liveRuns, Where: s.Conductor.Where,
 		Settings: order.Settings{Text: text, Prompts: prompts, Hosts: o.Box.Hosts, Exit: o.Box.ExitEnabled, Object: head, Author: name, Address: address},
 		Version:  o.Box.Version, Lost: o.Config.Limits.RunnerLost, Now: time.Now, Logger: o.Box.Logger,
 	}))
