@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -191,7 +192,7 @@ func (a *Archive) readLog() error {
 // reaches refuses a log that ends before the checkpoint.
 func (a *Archive) reaches(end int64) error {
 	if end < a.sealed.Size {
-		return damagedLog(logDir, "it ends after event %d, and the checkpoint covers %s", end, count(a.sealed.Size, "event"))
+		return damagedLog(logDir, "it ends after event %d, and the checkpoint covers %s", end, english.Count(a.sealed.Size, "event"))
 	}
 	return nil
 }
@@ -315,7 +316,7 @@ func (a *Archive) entries(from int64, bundle func(index int64) ([][]byte, error)
 	full, recent := a.full, a.recent
 	a.mu.Unlock()
 	if from < 0 || from > full+int64(len(recent)) {
-		return fmt.Errorf("the archive has %s: there is no event %d", count(full+int64(len(recent)), "event"), from+1)
+		return fmt.Errorf("the archive has %s: there is no event %d", english.Count(full+int64(len(recent)), "event"), from+1)
 	}
 	for from < full {
 		events, err := bundle(from / ledger.TileWidth)
@@ -430,7 +431,7 @@ func (a *Archive) Event(index int64) ([]byte, error) {
 	a.mu.Unlock()
 	switch {
 	case index < 0 || index >= full+int64(len(recent)):
-		return nil, fmt.Errorf("the archive has %s: there is no event %d", count(full+int64(len(recent)), "event"), index+1)
+		return nil, fmt.Errorf("the archive has %s: there is no event %d", english.Count(full+int64(len(recent)), "event"), index+1)
 	case index >= full:
 		return recent[index-full], nil
 	}

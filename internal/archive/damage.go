@@ -1,9 +1,6 @@
 package archive
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // Damage is a refusal: something could mean that an acknowledged event is lost or
 // altered, and a person has to look at it. In its text events are counted from 1, as
@@ -50,13 +47,6 @@ var (
 	// ErrClosed is returned by everything that writes after Close.
 	ErrClosed = errors.New("the archive is closed")
 )
-
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
 
 func isDamage(err error) bool {
 	var d *Damage

@@ -209,22 +209,30 @@ func torn(data []byte, at, end int) bool {
 	return false
 }
 
-// segmentNames lists the segments of the log, in order, with the first index of each.
-func segmentNames(fs FS) (names []string, firsts []int64, err error) {
+// logFiles lists the files of a log, in order, by the numbers that their names stand for.
+func logFiles[N int64 | uint64](fs FS, number func(name string) (N, bool)) (all []N, err error) {
 	err = eachName(fs, logDir, func(name string) error {
-		first, ok := segmentFirst(name)
-		if ok && len(firsts) == maxNames {
+		n, ok := number(name)
+		if ok && len(all) == maxNames {
 			return damagedLog(logDir, "it has more than %d files, which no log has", maxNames)
 		}
 		if ok {
-			firsts = append(firsts, first)
+			all = append(all, n)
 		}
 		return nil
 	})
 	if err != nil && !missing(err) {
+		return nil, err
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// segmentNames lists the segments of the log, in order, with the first index of each.
+func segmentNames(fs FS) (names []string, firsts []int64, err error) {
+	if firsts, err = logFiles(fs, segmentFirst); err != nil {
 		return nil, nil, fmt.Errorf("read the archive's log: %w", err)
 	}
-	slices.Sort(firsts)
 	for _, first := range firsts {
 		names = append(names, segmentName(first))
 	}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/member/memberlog"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -47,7 +48,7 @@ func Found(files FS, keys Keys, state memberlog.State) error {
 	case a.tail != nil || a.size() != a.sealed.Size:
 		return errors.New("the log's end is not sealed: start the box as a single one, and stop it")
 	case state.At.Seq != uint64(a.size()):
-		return fmt.Errorf("the archive has %s, and the member's state is that of %d", count(a.size(), "event"), state.At.Seq)
+		return fmt.Errorf("the archive has %s, and the member's state is that of %d", english.Count(a.size(), "event"), state.At.Seq)
 	}
 	note := a.note
 	if a.fresh {
@@ -132,9 +133,9 @@ func (a *Archive) readMember() error {
 	case a.note == nil:
 		return &Damage{Where: ledger.CheckpointPath, What: "it is missing", Advice: adviceRejoin}
 	case l.kept.Before.Seq > sealed:
-		return damagedMember(logDir, "it begins after event %d, and the checkpoint covers %s", l.kept.Before.Seq, count(a.sealed.Size, "event"))
+		return damagedMember(logDir, "it begins after event %d, and the checkpoint covers %s", l.kept.Before.Seq, english.Count(a.sealed.Size, "event"))
 	case max(l.end.Seq, l.kept.State.Taken) < sealed:
-		return damagedMember(logDir, "it ends after event %d, and the checkpoint covers %s", l.end.Seq, count(a.sealed.Size, "event"))
+		return damagedMember(logDir, "it ends after event %d, and the checkpoint covers %s", l.end.Seq, english.Count(a.sealed.Size, "event"))
 	}
 	l.kept.Covered = uint64(a.sealed.Size)
 	a.journal = &Journal{files: a.files, found: l}
@@ -196,7 +197,7 @@ func (a *Archive) Commit(first int64, events [][]byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if first != a.size() {
-		return fmt.Errorf("event %d is committed, and the archive has %s", first+1, count(a.size(), "event"))
+		return fmt.Errorf("event %d is committed, and the archive has %s", first+1, english.Count(a.size(), "event"))
 	}
 	a.recent = append(a.recent, events...)
 	return nil

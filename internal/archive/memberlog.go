@@ -33,20 +33,9 @@ func memberNumber(name string) (number uint64, ok bool) {
 
 // memberNumbers lists the segments of a member's log, in order.
 func memberNumbers(fs FS) (numbers []uint64, err error) {
-	err = eachName(fs, logDir, func(name string) error {
-		n, ok := memberNumber(name)
-		if ok && len(numbers) == maxNames {
-			return damagedLog(logDir, "it has more than %d files, which no log has", maxNames)
-		}
-		if ok {
-			numbers = append(numbers, n)
-		}
-		return nil
-	})
-	if err != nil && !missing(err) {
+	if numbers, err = logFiles(fs, memberNumber); err != nil {
 		return nil, fmt.Errorf("read the member's log: %w", err)
 	}
-	slices.Sort(numbers)
 	return numbers, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/internal/member/memberlog"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -183,7 +184,7 @@ func (v *Verified) verifyMemberLog(ctx context.Context, fs FS, a *Archive) error
 		return nil
 	})
 	if err == nil && max(l.end.Seq, l.kept.State.Taken) < uint64(a.sealed.Size) {
-		err = damagedMember(logDir, "it ends after event %d, and the checkpoint covers %s", l.end.Seq, count(a.sealed.Size, "event"))
+		err = damagedMember(logDir, "it ends after event %d, and the checkpoint covers %s", l.end.Seq, english.Count(a.sealed.Size, "event"))
 	}
 	if err != nil {
 		return err

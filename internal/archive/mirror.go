@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/english"
 )
 
 // mirrorNote is a file of the archive that says that its log has a mirror: one that was lost is
@@ -94,7 +96,7 @@ func (a *Archive) joinMirror(found *Findings) error {
 	}
 	end := theirs[0].first + int64(len(events))
 	if end < a.sealed.Size && a.hadMirror {
-		return damagedMirror(logDir, "it ends after event %d, and the checkpoint covers %s", end, count(a.sealed.Size, "event"))
+		return damagedMirror(logDir, "it ends after event %d, and the checkpoint covers %s", end, english.Count(a.sealed.Size, "event"))
 	}
 	return a.takeLonger(theirs, tail, end, found)
 }
@@ -109,13 +111,13 @@ func (a *Archive) takeLonger(theirs []segment, tail *fault, end int64, found *Fi
 		return damagedMirror(path.Base(theirs[0].name), "it begins with event %d, and the log ends after event %d: was an old copy of the archive put back?", theirs[0].first+1, a.size())
 	case beginning(theirs, ours):
 		if lacks := a.size() - end; lacks > 0 {
-			found.note("the mirror of the log lacked the last %s, and was completed", count(lacks, "event"))
+			found.note("the mirror of the log lacked the last %s, and was completed", english.Count(lacks, "event"))
 		}
 		return nil
 	case !beginning(ours, theirs):
 		return damagedMirror(path.Base(theirs[0].name), "it has other bytes than the log from event %d on", theirs[0].first+1)
 	}
-	found.note("the log lacked the last %s, and was completed from its mirror", count(end-a.size(), "event"))
+	found.note("the log lacked the last %s, and was completed from its mirror", english.Count(end-a.size(), "event"))
 	a.ending = theirs
 	a.recent, a.tail, err = joinLog(theirs, a.full)
 	return err

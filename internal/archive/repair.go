@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -60,7 +61,7 @@ func Repair(ctx context.Context, fs FS, keys Keys) (done []string, err error) {
 	r := &repair{examination: x}
 	err = r.run(ctx)
 	if r.more > 0 {
-		r.done = append(r.done, "so it was with "+count(int64(r.more), "more file"))
+		r.done = append(r.done, "so it was with "+english.Count(int64(r.more), "more file"))
 	}
 	return r.done, err
 }
@@ -217,7 +218,7 @@ func (r *repair) sign() error {
 	if err := r.replace(ledger.CheckpointPath, note); err != nil {
 		return err
 	}
-	r.did("the checkpoint was signed again over the first %s (%s): bundles and log agree, and that alone says that they are right", count(r.signed.Size, "event"), r.unsigned)
+	r.did("the checkpoint was signed again over the first %s (%s): bundles and log agree, and that alone says that they are right", english.Count(r.signed.Size, "event"), r.unsigned)
 	return nil
 }
 

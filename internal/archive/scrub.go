@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 
+	"github.com/signalbox-dev/signalbox/internal/english"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -72,7 +73,7 @@ func (a *Archive) newScrub(from, n int64, removed Removed) (*scrub, error) {
 	a.mu.Unlock()
 	a.sealing.Unlock()
 	if from < 0 || from > s.size || n < 1 {
-		return nil, fmt.Errorf("the archive has %s: there is no stretch of %d from %d on", count(s.size, "event"), n, from)
+		return nil, fmt.Errorf("the archive has %s: there is no stretch of %d from %d on", english.Count(s.size, "event"), n, from)
 	}
 	s.from = from
 	if from < s.full {
