@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	trees    = flag.Int("trees", 10_000, "how many random trees are run against the reference")
+	trees    = flag.Int("trees", 2_000, "how many random trees are run against the reference; 200000 for the full measure")
 	firstOne = flag.Uint64("tree", 0, "the number of the first random tree")
 )
 
@@ -299,7 +299,7 @@ func traceOf(p *Program, entries []Entry) []string {
 func TestReference(t *testing.T) {
 	n := *trees
 	if testing.Short() {
-		n = min(n, 2_000)
+		n = min(n, 500)
 	}
 	for i := range uint64(n) {
 		s := newSituation(*firstOne + i)

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-var resumed = flag.Int("resumed", 10_000, "how many random trees are stopped and resumed")
+var resumed = flag.Int("resumed", 2_000, "how many random trees are stopped and resumed; 100000 for the full measure")
 
 // memory is a file in memory.
 type memory struct {
@@ -177,7 +177,7 @@ func (w *world) live(t *testing.T, file RecordingFile, began time.Time, before *
 func TestResume(t *testing.T) {
 	n, seen := *resumed, map[string]int{}
 	if testing.Short() {
-		n = min(n, 1_000)
+		n = min(n, 500)
 	}
 	for i := range uint64(n) {
 		whole := &world{situation: newSituation(*firstOne + i)}

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,15 +29,29 @@ const (
 	hostileMemory = 100 << 20
 )
 
-// victim is set in a process that runs one hostile script.
+var hostileWhole = flag.Bool("hostile", false, "each hostile source as a file and as a script that may take a second; otherwise one in four is read as a file, and scripts may take less")
+
+// victim is set in a process that runs one hostile script: to how long it may take, whether it is read as a file too, and its path.
 const victim = "LUA_TEST_HOSTILE"
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(victim); path != "" {
-		suffer(path)
+	if spec := os.Getenv(victim); spec != "" {
+		var v attack
+		if err := json.Unmarshal([]byte(spec), &v); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		v.suffer()
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// attack is what a process does with a hostile source.
+type attack struct {
+	Path   string
+	File   bool          // it is read as a file too, and not run as a script alone
+	Script time.Duration // how long the script may take
 }
 
 // suffering is what a process tells of a hostile script.
@@ -47,26 +63,28 @@ type suffering struct {
 	Succeeds       bool
 }
 
-// suffer loads a hostile file as a tree and runs it as a script.
-func suffer(path string) {
-	source, err := os.ReadFile(path)
+// suffer loads a hostile file as a tree, if it is to, and runs it as a script.
+func (v attack) suffer() {
+	source, err := os.ReadFile(v.Path)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	var s suffering
 	s.Before = goesOn()
+	if v.File {
+		took := stopwatch()
+		tree, err := Load(context.Background(), "hostile.lua", source)
+		s.LoadTime, s.Load = took(), "loaded"
+		if err == nil {
+			_, err = bt.Compile(tree, bt.Library{Functions: map[string]bt.Leaf{"f": {}}})
+		}
+		if err != nil {
+			s.Load = err.Error()
+		}
+	}
 	took := stopwatch()
-	tree, err := Load(context.Background(), "hostile.lua", source)
-	s.LoadTime, s.Load = took(), "loaded"
-	if err == nil {
-		_, err = bt.Compile(tree, bt.Library{Functions: map[string]bt.Leaf{"f": {}}})
-	}
-	if err != nil {
-		s.Load = err.Error()
-	}
-	took = stopwatch()
-	status, note := runScript(bt.Script{Source: string(source), Timeout: time.Second})
+	status, note := runScript(bt.Script{Source: string(source), Timeout: v.Script})
 	s.Time, s.Run = took(), note
 	s.Succeeds = status != bt.Failure
 	s.GoesOn = goesOn()
@@ -203,16 +221,21 @@ func TestHostile(t *testing.T) {
 		}
 		files = append(files, path)
 	}
+	slices.SortFunc(files, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
 	var mu sync.Mutex
 	var report bytes.Buffer
 	w := tabwriter.NewWriter(&report, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "script\tload\tscript\tMB\thow it ended")
 	t.Run("all", func(t *testing.T) {
-		for _, path := range files {
+		for i, path := range files {
 			name := strings.TrimSuffix(filepath.Base(path), ".lua")
+			v := attack{path, true, time.Second}
+			if !*hostileWhole {
+				v.File, v.Script = i%4 == 0 || strings.HasPrefix(name, "parse_"), 250*time.Millisecond
+			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s := torture(t, binary, path)
+				s := v.torture(t, binary)
 				mu.Lock()
 				defer mu.Unlock()
 				how := s.Run
@@ -241,12 +264,16 @@ func ordinary(t *testing.T, dir string) string {
 }
 
 // torture has a process of its own run a hostile script.
-func torture(t *testing.T, binary, path string) suffering {
+func (v attack) torture(t *testing.T, binary string) suffering {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	spec, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary)
-	cmd.Env = append(os.Environ(), victim+"="+path)
+	cmd.Env = append(os.Environ(), victim+"="+string(spec))
 	out, err := cmd.CombinedOutput()
 	var s suffering
 	if err != nil || json.Unmarshal(out, &s) != nil {
@@ -261,7 +288,7 @@ func torture(t *testing.T, binary, path string) suffering {
 	if s.Load == "loaded" {
 		t.Error("as a file it is a tree")
 	}
-	if strings.HasPrefix(filepath.Base(path), "parse_") && !strings.Contains(s.Load, "too deep in each other") {
+	if strings.HasPrefix(filepath.Base(v.Path), "parse_") && !strings.Contains(s.Load, "too deep in each other") {
 		t.Errorf("the parser was let at it: %s", s.Load)
 	}
 	for _, text := range []string{s.Load, s.Run} {

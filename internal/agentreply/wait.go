@@ -31,6 +31,7 @@ var meanings = map[delivery.Wait]string{
 	delivery.WaitDependency:  "it turned out to depend on another task that is not completed",
 	delivery.WaitConflict:    "another task changes the same files",
 	delivery.WaitPaused:      "the run is paused",
+	delivery.WaitHome:        "the box in whose directory the run was started is not reached",
 	delivery.WaitBaseline:    "the first checks of the run are not over",
 	delivery.WaitProvider:    "the provider's usage limit is reached",
 	delivery.WaitLogin:       "the provider refuses the login of its agents",

@@ -21,9 +21,9 @@ func TestAgentBudget(t *testing.T) {
 	}{
 		{"claude", "turn: {tokens: 15000}", "raise", false, false},
 		{"claude", "turn: {cost_usd: 0.06}", "raise", false, true},
-		{"claude-acp", "task: {tokens: 15000}", "continue", false, true},
+		{"claude-acp", "task: {tokens: 15000}", "continue", false, false},
 		{"codex", "task: {tokens: 15000}", "raise", true, true},
-		{"codex-acp", "turn: {tokens: 15000}", "raise", false, true},
+		{"codex-acp", "turn: {tokens: 15000}", "raise", false, false},
 	} {
 		t.Run(c.program+" "+c.budget, func(t *testing.T) {
 			among(t, c.part)

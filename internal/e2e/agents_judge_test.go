@@ -61,7 +61,7 @@ says:
 // what is laid for it. The probe looks for servers of the program's, so this runs beside no other test; and the control runs alone.
 func TestAgentsJudge(t *testing.T) {
 	programs := slices.DeleteFunc(slices.Clone(reals), func(r real) bool { return laid[r.name] == nil })
-	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+	eachSandbox(t, func(t *testing.T, kind sandbox.Kind) {
 		for i, r := range programs {
 			t.Run(r.name, func(t *testing.T) {
 				among(t, kind == sandbox.Kinds()[1+i%2])

@@ -52,9 +52,9 @@ func TestAgentsRework(t *testing.T) {
 		sandbox sandbox.Kind
 		part    bool
 	}{
-		{"claude", false, sandbox.None, false}, {"claude", true, sandbox.None, true}, {"claude", false, sandbox.Landlock, true},
+		{"claude", false, sandbox.None, false}, {"claude", true, sandbox.None, false}, {"claude", false, sandbox.Landlock, true},
 		{"codex", false, sandbox.None, true}, {"codex", true, sandbox.None, false}, {"codex", false, sandbox.Bubblewrap, false},
-		{"claude-acp", false, sandbox.None, false}, {"claude-acp", true, sandbox.None, true}, {"codex-acp", false, sandbox.None, true},
+		{"claude-acp", false, sandbox.None, false}, {"claude-acp", true, sandbox.None, true}, {"codex-acp", false, sandbox.None, false},
 	} {
 		name := c.program
 		switch {

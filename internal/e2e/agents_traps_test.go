@@ -17,6 +17,7 @@ func TestAgentTraps(t *testing.T) {
 			continue // they end their turn, or wait in silence, when a stream breaks
 		}
 		t.Run(r.name, func(t *testing.T) {
+			among(t, r.name == "claude" || r.name == "codex-acp")
 			t.Parallel()
 			server := scripted(t, "traps.txt")
 			w := newWorld(t, "")

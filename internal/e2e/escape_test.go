@@ -80,7 +80,7 @@ echo '* filter=evil' >.git/info/attributes; git config filter.evil.clean "$(pwn)
 // A hostile developer does not get the box, its git or its checks to do anything outside of
 // the sandbox, nor to wait for it.
 func TestHostileGit(t *testing.T) {
-	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+	eachSandbox(t, func(t *testing.T, kind sandbox.Kind) {
 		for i, a := range attacks {
 			t.Run(strings.ReplaceAll(a.name, " ", "_"), func(t *testing.T) {
 				among(t, kind == sandbox.Kinds()[1+i%2])

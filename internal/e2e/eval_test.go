@@ -27,11 +27,12 @@ func TestEvaluation(t *testing.T) {
 	}
 	notShort(t)
 	evaluate := filepath.Join(t.TempDir(), "eval")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", evaluate, "../../eval").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "run", "-exec", "cp", "../../eval", evaluate).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, agent := range []string{"minimal", "claude"} {
 		t.Run(agent, func(t *testing.T) {
+			among(t, agent == "minimal")
 			t.Parallel()
 			path := os.Getenv("PATH")
 			if agent != "minimal" {

@@ -24,7 +24,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/session"
 )
 
-var kills = flag.String("kills", "6", "after how many of a delivery's events to kill, evenly spread: a number, or all")
+var kills = flag.String("kills", "4", "after how many of a delivery's events to kill, evenly spread: a number, or all")
 
 // killWorld has three tasks, a check and a review that fails at first. Its agents take
 // their time, so that a kill finds them alive.

@@ -45,12 +45,13 @@ func (w *world) up(args ...string) *node {
 	}
 	w.t.Cleanup(w.endSessions)
 	w.t.Cleanup(n.stop)
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+	said, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
 		n.kill()
 		w.t.Fatalf("the box did not come up: %v\n%s", err, n.said.String())
 	}
 	dir := box.Dir(filepath.Join(w.dir, ".signalbox"))
-	w.until("the box is found", func() bool { _, err := dir.Address(); return err == nil })
+	w.until("the box is found that says "+strings.TrimSpace(said), func() bool { _, err := dir.Address(); return err == nil })
 	token, err := dir.APIToken()
 	if err != nil {
 		w.t.Fatal(err)
@@ -173,7 +174,7 @@ func (w *world) until(what string, holds func() bool) {
 // within is until, with a patience of its own.
 func (w *world) within(patience time.Duration, what string, holds func() bool) {
 	w.t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()
 	for late := time.After(patience); !holds(); {
 		select {

@@ -28,7 +28,7 @@ import (
 
 var (
 	manyRuns  = flag.Int("runs", 10, "how many runs TestManyRuns takes to their end; 200 for the full measure")
-	manyItems = flag.Int("items", 1000, "how many work items TestManyRuns takes to COMPLETED beside them; 50000 for the full measure")
+	manyItems = flag.Int("items", 400, "how many work items TestManyRuns takes to COMPLETED beside them; 50000 for the full measure")
 	rest      = flag.Duration("rest", 0, "how long TestManyRuns lets the box rest before it looks at its memory; 15s for the full measure")
 )
 
@@ -102,7 +102,7 @@ func newMeasured(t *testing.T, settings string) *measured {
 	t.Helper()
 	m := &measured{newWorld(t, settings), filepath.Join(t.TempDir(), "probe")}
 	m.program = filepath.Join(t.TempDir(), "signalbox")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", m.program, "./testdata/probe").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "run", "-exec", "cp", "./testdata/probe", m.program).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	m.env = []string{"SIGNALBOX_PROBE=" + m.probe}

@@ -3,4 +3,4 @@
 package faults_test
 
 // every is which cases of TestCorruption run besides the first ones.
-const every = 8
+const every = 24

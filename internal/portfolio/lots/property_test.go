@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
 
-var histories = flag.Int("histories", 10_000, "generated histories for each property")
+var histories = flag.Int("histories", 1_000, "generated histories for each property; 10000 for the full measure")
 
 // kinds of the generated accounts; C is a spouse's, with another method.
 var household = Rules{Accounts: []portfolio.Account{
@@ -246,7 +246,7 @@ func endOf(history []portfolio.Transaction) (end portfolio.Date) {
 // count returns how many histories there are: with -short fewer.
 func count() int {
 	if testing.Short() {
-		return min(*histories, 500)
+		return min(*histories, 300)
 	}
 	return *histories
 }

@@ -2,5 +2,5 @@
 
 package store
 
-// histories is how many histories the property is tried on.
-const histories = 10_000
+// someHistories is how many histories the property is tried on, if no flag says otherwise.
+const someHistories = 2_000

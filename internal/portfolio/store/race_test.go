@@ -2,6 +2,6 @@
 
 package store
 
-// histories is fewer here: the detector makes SQLite ten times slower, and has little to find in
+// someHistories is fewer here: the detector makes SQLite ten times slower, and has little to find in
 // a test that does one thing after the other.
-const histories = 300
+const someHistories = 300
