@@ -16,8 +16,10 @@ const (
 	TokenRevoked = "TokenRevoked"
 )
 
-// Types lists every type of event on tokens and on runners.
-func Types() []string { return append([]string{TokenCreated, TokenRevoked}, RunnerTypes()...) }
+// Types lists every type of event on tokens, on runners and on the boxes of a cluster.
+func Types() []string {
+	return slices.Concat([]string{TokenCreated, TokenRevoked}, RunnerTypes(), MemberTypes())
+}
 
 // Token is a client's, as the ledger has it: the payload of TokenCreated. Nobody can make the token itself of it.
 type Token struct {
@@ -35,10 +37,13 @@ type Revoked struct {
 	Name string `json:"name"`
 }
 
-// Sentence says what an event on tokens or runners is.
+// Sentence says what an event on tokens, runners or members is.
 func Sentence(e ledger.Event) string {
 	if slices.Contains(RunnerTypes(), e.Type) {
 		return runnerSentence(e)
+	}
+	if slices.Contains(MemberTypes(), e.Type) {
+		return memberSentence(e)
 	}
 	var p Token // a revoked one has less of it
 	if err := json.Unmarshal(e.Payload, &p); err != nil {

@@ -67,16 +67,18 @@ const (
 	Session Kind = "session" // the process of one agent's session
 	Gate    Kind = "gate"    // a CI outside of the box
 	Runner  Kind = "runner"  // another machine, by the key that it has joined with
-	Guest   Kind = "guest"   // who has a key that is no runner's: it may join with it
+	Peer    Kind = "peer"    // another box of the cluster, by the key that it has joined with
+	Guest   Kind = "guest"   // who has a key that is nobody's: it may join with it
 )
 
 // Principal is who makes a request.
 type Principal struct {
 	Kind    Kind
-	Name    string  // of a client, or a runner
+	Name    string  // of a client, a runner or a peer
 	Scopes  []Scope // of a client
 	Session string  // that a session's process is
-	Hash    string  // of a runner's key, or a guest's
+	Hash    string  // of the key of a runner, a peer or a guest
+	Member  uint64  // the id of a peer
 }
 
 // Actor is in whose name events say that something was done that a person decides, or a client for one.
@@ -115,7 +117,8 @@ const (
 	ToAttend  Right = "attend" // what a session's process says of itself
 	ToPass    Right = "pass"   // take work past its judges: who judges and who steers in one
 	ToRun     Right = "run"    // what a runner is told and tells, and nobody else
-	ToJoin    Right = "join"   // for who has a key alone: become a runner
+	ToJoin    Right = "join"   // for who has a key alone: become a runner, or a box of the cluster
+	ToShare   Right = "share"  // what the boxes of a cluster say to each other
 	ToRead          = Right(Read)
 	ToAnswer        = Right(Answer)
 	ToOperate       = Right(Operate)
@@ -129,6 +132,8 @@ var (
 	ErrNoGate  = errors.New("the gate's token is for the reports of a CI, and for nothing else: take another one (`signalbox token create` makes one)")
 	ErrRun     = errors.New("this is for runners, which are known by the key that they have joined with (`signalbox runner join`)")
 	ErrRunner  = errors.New("a runner's key is for the orders and sessions that it has, and for nothing else: use a token on a connection of its own")
+	ErrShare   = errors.New("this is for the boxes of this cluster, which are known by the key that they have joined with (`signalbox cluster join`)")
+	ErrPeer    = errors.New("a box's key is for what the boxes of a cluster say to each other, and for requests that it passes on")
 	ErrGuest   = errors.New("the key is no runner's of this box: it has not joined, or was removed; have the box's owner invite it (`signalbox runner invite`)")
 	ErrSession = errors.New("a session's token is for what this session reports and is told, and for nothing else")
 )
@@ -159,12 +164,16 @@ func Words(all []Scope, between string) string {
 func (p Principal) May(right Right, session string) error {
 	hasKey := p.Kind == Runner || p.Kind == Guest
 	switch {
-	case right == ToJoin && hasKey, right == ToRun && p.Kind == Runner:
+	case right == ToJoin && hasKey, right == ToRun && p.Kind == Runner, right == ToShare && p.Kind == Peer:
 		return nil
+	case p.Kind == Peer:
+		return ErrPeer
 	case p.Kind == Guest:
 		return ErrGuest
 	case p.Kind == Runner:
 		return ErrRunner
+	case right == ToShare:
+		return ErrShare
 	case right == ToRun || right == ToJoin:
 		return ErrRun
 	case right == ToReport && p.Kind != Gate:
@@ -186,8 +195,8 @@ func (p Principal) May(right Right, session string) error {
 	return nil
 }
 
-// Scopes are those that a client needs for it, all of them. No scope gives ToOwn, ToReport, ToRun
-// and ToJoin.
+// Scopes are those that a client needs for it, all of them. No scope gives ToOwn, ToReport, ToRun,
+// ToJoin and ToShare.
 func (r Right) Scopes() []Scope {
 	switch r {
 	case ToAttend:

@@ -179,6 +179,7 @@ type Status struct {
 	ToCheck  *ToCheck     `json:"to_check,omitempty"` // work that nobody reports the checks of: the box runs them
 	Settings *Settings    `json:"settings,omitempty"` // that the box goes by
 	Messages *Messages    `json:"messages,omitempty"` // to people; left out if nobody is told
+	Cluster  *InCluster   `json:"cluster,omitempty"`  // left out if the box stands alone
 }
 
 // Messages says what the people whom the settings name were not told yet.

@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // Post sends what a runner has to say, and returns the answer.
@@ -37,4 +39,32 @@ func Cause(err error) error {
 		return not.Err
 	}
 	return err
+}
+
+// Insist says something again and again, with pauses that grow, until that settles it, or ctx ends.
+func Insist[T any](ctx context.Context, say func() (v T, settled bool, err error)) (T, error) {
+	for pause := MinPause; ; pause = min(2*pause, MaxPause) {
+		v, settled, err := say()
+		if settled || ctx.Err() != nil {
+			return v, err
+		}
+		select {
+		case <-time.After(Jitter(pause)):
+		case <-ctx.Done():
+			return v, ctx.Err()
+		}
+	}
+}
+
+// How long to wait before somebody who did not answer is asked again.
+const (
+	MinPause = 50 * time.Millisecond
+	MaxPause = 5 * time.Second
+)
+
+// Jitter is a pause, less a random part of its second half: many do not come back at once.
+func Jitter(pause time.Duration) time.Duration {
+	var b [2]byte
+	_, _ = rand.Read(b[:]) // which never fails
+	return pause/2 + pause/2*time.Duration(uint16(b[0])<<8|uint16(b[1]))/(1<<16)
 }

@@ -25,6 +25,8 @@ type StartRun struct {
 	// Settings is the digest of the settings that the run is meant to go by. A box that goes by others starts and amends
 	// none then. If it is empty, the box's own hold.
 	Settings string `json:"settings,omitempty"`
+
+	Home string `json:"-"` // the box that was asked, of those that share a ledger; no client says it
 }
 
 // Amendment is what another version of a plan makes of the run that delivers it. Ids are those of the run.
@@ -125,7 +127,7 @@ func (w Waiting) Sentence() string {
 	switch {
 	case w.Text == "" || w.Reason == delivery.WaitBlocked:
 		return w.Text
-	case w.Reason == delivery.WaitRunner:
+	case w.Reason == delivery.WaitRunner || w.Reason == delivery.WaitHome:
 		return "waits: " + w.Text
 	}
 	return "waits " + w.Text

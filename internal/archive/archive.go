@@ -74,7 +74,7 @@ func Open(fs FS, keys Keys) (*Archive, error) {
 		return nil, err
 	}
 	a := &Archive{files: newStore(fs), mirror: mirrorOf(fs), keys: keys, state: ErrNotStarted}
-	if member, err := isMember(a.files); err != nil {
+	if member, err := IsMember(a.files); err != nil {
 		return nil, err
 	} else if member {
 		return nil, &Damage{Where: logDir, What: "it is a cluster member's log, and there is no file cluster.json", Advice: adviceCluster}

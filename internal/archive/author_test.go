@@ -141,7 +141,7 @@ type seat struct {
 }
 
 func founding() memberlog.State {
-	s := memberlog.Founding(0)
+	s := memberlog.Founding(1, 0)
 	s.Members.Learners = []uint64{100}
 	return s
 }

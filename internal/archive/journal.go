@@ -25,6 +25,9 @@ type Journal struct {
 	state  memberlog.State
 }
 
+// ID returns which member's log it is, before what it held is taken.
+func (j *Journal) ID() uint64 { return j.found.kept.State.ID }
+
 // Kept returns what the log held when it was opened. It can be taken once.
 func (j *Journal) Kept() memberlog.Kept {
 	kept := j.found.kept

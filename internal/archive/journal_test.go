@@ -95,26 +95,26 @@ func TestJournalIsAMembers(t *testing.T) {
 	if err := b.record(b.pen.many(300)...); err != nil {
 		t.Fatal(err)
 	}
-	wants("an end that is not sealed", archive.Found(fs, keys, memberlog.Founding(300)), "not sealed")
+	wants("an end that is not sealed", archive.Found(fs, keys, memberlog.Founding(301, 300)), "not sealed")
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err := archive.OpenMember(fs, keys)
 	wants("a single box's log", err, "was the directory of another box put here?")
-	wants("another size", archive.Found(fs, keys, memberlog.Founding(299)), "has 300 events")
-	wants("a mirror", archive.Found(archive.Mirrored(fs, archivetest.NewLossy()), keys, memberlog.Founding(300)), "no mirror")
-	if err := archive.Found(fs, keys, memberlog.Founding(300)); err != nil {
+	wants("another size", archive.Found(fs, keys, memberlog.Founding(300, 299)), "has 300 events")
+	wants("a mirror", archive.Found(archive.Mirrored(fs, archivetest.NewLossy()), keys, memberlog.Founding(301, 300)), "no mirror")
+	if err := archive.Found(fs, keys, memberlog.Founding(301, 300)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = archive.Open(fs, keys)
 	wants("a member's log", err, "cluster.json")
 	_, err = archive.Repair(bg, fs, keys)
-	wants("a repair", err, "join anew")
-	wants("founded again", archive.Found(fs, keys, memberlog.Founding(300)), "cluster.json")
+	wants("a repair", err, "signalbox cluster rejoin")
+	wants("founded again", archive.Found(fs, keys, memberlog.Founding(301, 300)), "cluster.json")
 	_, _, err = archive.OpenMember(archive.Mirrored(fs, archivetest.NewLossy()), keys)
 	wants("a mirror", err, "no mirror")
 
-	s, err := openSeat(fs, keys, newAuthor(1, memberlog.Founding(300)), 0)
+	s, err := openSeat(fs, keys, newAuthor(1, memberlog.Founding(301, 300)), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,9 @@ const (
 	adviceSingle  = "a single box's log is here, beside a file cluster.json: was the directory of another box put here? Give the right one, or take cluster.json away"
 )
 
-// isMember says whether a log is a cluster member's: it has segments of one, and does not say that it is a single box's
+// IsMember says whether a log is a cluster member's: it has segments of one, and does not say that it is a single box's
 // again.
-func isMember(files FS) (bool, error) {
+func IsMember(files FS) (bool, error) {
 	numbers, err := memberNumbers(files)
 	if err != nil || len(numbers) == 0 {
 		return false, err
@@ -156,7 +156,7 @@ func (a *Archive) readRecent(kept *memberlog.Kept) (err error) {
 		}
 	}
 	if n > 0 && (kept.Before.Seq > uint64(a.full) || len(a.recent) < n) {
-		a.recent, err = readBundle(a.files, a.full/ledger.TileWidth, n)
+		a.recent, err = a.beginning()
 	}
 	return err
 }
@@ -218,12 +218,22 @@ func (a *Archive) Fetch(ctx context.Context, note []byte, read func(ctx context.
 	a.mu.Unlock()
 	a.sealing.Unlock()
 	w := writer{store: a.files}
+	// The last bundle, which is not full, is there until the other one signs its next checkpoint: a second, if it records. The rest takes longer, and stays.
+	var last []byte
+	if width := int(c.Size % ledger.TileWidth); width > 0 && c.Size > from {
+		name := ledger.EntriesPath(c.Size/ledger.TileWidth, width)
+		if last, err = read(ctx, name); err != nil {
+			return 0, fmt.Errorf("fetch %s: %w", name, err)
+		}
+	}
 	for at := fullBundles(from); at < c.Size; at += ledger.TileWidth {
 		width := int(min(ledger.TileWidth, c.Size-at))
 		name := ledger.EntriesPath(at/ledger.TileWidth, width)
-		data, err := read(ctx, name)
-		if err != nil {
-			return 0, fmt.Errorf("fetch %s: %w", name, err)
+		data := last
+		if width == ledger.TileWidth {
+			if data, err = read(ctx, name); err != nil {
+				return 0, fmt.Errorf("fetch %s: %w", name, err)
+			}
 		}
 		events, err := ledger.Entries(data)
 		if err == nil && len(events) != width {
@@ -364,6 +374,18 @@ func (a *Archive) Leave(end memberlog.Mark) error {
 		return err
 	}
 	return j.leave()
+}
+
+// WriteLog gives a copy of an archive, in which there is no log, that of a single box: with the events that its checkpoint covers, from its bundles.
+func WriteLog(files FS, verifier string) error {
+	a, err := openTree(files, Keys{Verifier: verifier})
+	if err == nil {
+		a.recent, err = a.beginning()
+	}
+	if err != nil {
+		return err
+	}
+	return a.writeSegments(0)
 }
 
 // writeSegments writes the segments of a single box's log with the events from an index on.

@@ -77,6 +77,17 @@ func TestRebase(t *testing.T) {
 			}
 		}
 		if done {
+			events := int64(0)
+			err := archive.Events(bg, fs, keys.Verifier, func(index int64, _ []byte) error {
+				if index != events {
+					t.Errorf("event %d comes after %d", index+1, events)
+				}
+				events++
+				return nil
+			})
+			if err != nil || events != 700 {
+				t.Errorf("of 700 events, which the log has none of, %d are handed on, %v", events, err)
+			}
 			break
 		}
 	}
@@ -117,7 +128,7 @@ func TestLeave(t *testing.T) {
 			if err := errors.Join(b.record(b.pen.many(before)...), b.Close()); err != nil {
 				t.Fatal(err)
 			}
-			state := memberlog.Founding(uint64(before))
+			state := memberlog.Founding(uint64(before)+1, uint64(before))
 			if err := archive.Found(fs, keys, state); err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +178,7 @@ func TestLeave(t *testing.T) {
 				if _, err := archive.Verify(bg, fs, keys.Verifier); err != nil {
 					t.Fatal(err)
 				}
-				once := memberlog.Founding(uint64(size) + 3)
+				once := memberlog.Founding(uint64(size)+4, uint64(size)+3)
 				if err := archive.Found(fs, keys, once); err != nil {
 					t.Fatal(err)
 				}

@@ -17,7 +17,7 @@ const (
 	memberDigits = 20
 	longestTail  = 1 << 30 // what a start reads at most: the end that no checkpoint covers
 
-	adviceRejoin = "nothing on this machine can make it again: take this member out of the cluster, and let it join anew with an empty directory"
+	adviceRejoin = "nothing on this machine can make it again: `signalbox cluster rejoin` has the box fetch all of it from the others, under a new id"
 )
 
 func memberName(number uint64) string {

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-var lives = flag.Int("lives", 100, "how many archives TestPowerCuts cuts the power of, six times each; 500 for the full measure")
+var lives = flag.Int("lives", 40, "how many archives TestPowerCuts cuts the power of, six times each; 500 for the full measure")
 
 // Whatever was acknowledged, or was there after a start, is there after a power cut, once, and
 // nothing but that and a beginning of what was not.

@@ -10,7 +10,7 @@ import (
 
 // A member's segment that is read is what writing it again makes, and no bytes make reading panic.
 func FuzzMemberSegment(f *testing.F) {
-	state := memberlog.Founding(3)
+	state := memberlog.Founding(4, 3)
 	before := state.At
 	event := []byte(`{"subject":"a","text":"x"}`)
 	for _, records := range [][]*record{

@@ -37,7 +37,7 @@ func Repair(ctx context.Context, fs FS, keys Keys) (done []string, err error) {
 	if err := checkKeys(keys); err != nil {
 		return nil, err
 	}
-	if member, err := isMember(fs); err != nil {
+	if member, err := IsMember(fs); err != nil {
 		return nil, err
 	} else if member {
 		return nil, &Damage{Where: logDir, What: "it is a cluster member's log, and bundles have no terms, votes and members to make it from", Advice: adviceRejoin}

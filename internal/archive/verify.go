@@ -115,7 +115,7 @@ func (v *Verified) verifyLog(ctx context.Context, fs FS, verifier string) error 
 	if err != nil {
 		return err
 	}
-	if member, err := isMember(fs); err != nil {
+	if member, err := IsMember(fs); err != nil {
 		return err
 	} else if member {
 		return v.verifyMemberLog(ctx, fs, a)
@@ -160,7 +160,7 @@ func Events(ctx context.Context, fs FS, verifier string, f func(index int64, sto
 
 // walkEnd calls f for the log's events that are not in full bundles, and returns where the log ends; see [walkLog].
 func (a *Archive) walkEnd(ctx context.Context, f func(index int64, stored []byte) error) (end int64, err error) {
-	member, err := isMember(a.files)
+	member, err := IsMember(a.files)
 	if err != nil {
 		return 0, err
 	}
@@ -168,12 +168,30 @@ func (a *Archive) walkEnd(ctx context.Context, f func(index int64, stored []byte
 		end, _, err = walkLog(ctx, a.files, a.full, f)
 		return end, err
 	}
+	sealed, err := a.beginning()
+	if err != nil {
+		return 0, err
+	}
+	for i, stored := range sealed { // the log may begin after them
+		if err := f(a.full+int64(i), stored); err != nil {
+			return 0, err
+		}
+	}
 	end = a.sealed.Size
-	err = walkMember(ctx, a.files, a.full, a.sealed.Size, func(_ string, index int64, stored []byte) error {
+	err = walkMember(ctx, a.files, end, end, func(_ string, index int64, stored []byte) error {
 		end = max(end, index+1)
 		return f(index, stored)
 	})
 	return end, err
+}
+
+// beginning returns the sealed events that are not in full bundles, from the bundle that is not.
+func (a *Archive) beginning() ([][]byte, error) {
+	n := int(a.sealed.Size - a.full)
+	if n == 0 {
+		return nil, nil
+	}
+	return readBundle(a.files, a.full/ledger.TileWidth, n)
 }
 
 // openTree reads the checkpoint and the tree's edge, and nothing of the log.
@@ -373,7 +391,7 @@ func (v *Verified) verifyCopiedLog(ctx context.Context, fs FS, uncovered *ledger
 	}
 	size := v.Checkpoint.Size
 	a := &Archive{files: newStore(fs), sealed: v.Checkpoint}
-	if member, err := isMember(fs); err != nil {
+	if member, err := IsMember(fs); err != nil {
 		return err
 	} else if member {
 		v.Log = true

@@ -11,6 +11,9 @@
 // the copy ends at a whole event, and has every event that was acknowledged before
 // it began. It is verified before it is packed.
 //
+// Of a box in a cluster it holds neither who that box is there nor its log there: a disk that was put back has no place in a cluster. The log
+// of a box that stands alone is made in their place, of what the checkpoint covers.
+//
 // The last file, SHA256SUMS, has the hashes of the others, in the form that
 // sha256sum -c reads. It finds accidents, and edits of what nothing else proves;
 // whoever has the backup has the signer's key, too.
@@ -48,7 +51,8 @@ const (
 // Report says what a backup holds.
 type Report struct {
 	Events int64 `json:"events"`
-	Items  int   `json:"items"` // work items
+	Items  int   `json:"items"`            // work items
+	Member bool  `json:"member,omitempty"` // the box was in a cluster, and the one that is restored stands alone
 }
 
 // about is the backup's first file.

@@ -26,6 +26,7 @@ type copier struct {
 	from, to string
 	files    archive.FS // the archive's
 	verifier string
+	member   bool // its log is that of a cluster's member
 }
 
 // copyBox copies everything and verifies the copy. Sessions come before the ledger: a report
@@ -129,7 +130,10 @@ func (c *copier) copyBelow(root *os.Root, dir string) error {
 // is just being written spoils one.
 const maxCopies = 10
 
-func (c *copier) copyLedger() (Report, error) {
+func (c *copier) copyLedger() (_ Report, err error) {
+	if c.member, err = archive.IsMember(c.files); err != nil {
+		return Report{}, fmt.Errorf("back up the ledger: %w", err)
+	}
 	var last moving
 	for copies := 1; ; copies++ {
 		m, err := c.capture()
@@ -145,8 +149,14 @@ func (c *copier) copyLedger() (Report, error) {
 		if err := c.place(m); err != nil {
 			return Report{}, err
 		}
-		r, err := verify(c.ctx, c.to)
+		var r Report
+		if c.member {
+			err = archive.WriteLog(archive.Dir(c.path(archiveDir)), c.verifier)
+		}
 		if err == nil {
+			r, err = verify(c.ctx, c.to)
+		}
+		if r.Member = c.member; err == nil {
 			return r, nil
 		}
 		if copies == maxCopies || maps.EqualFunc(m.files, last.files, bytes.Equal) {
@@ -210,6 +220,9 @@ func (c *copier) readMoving(m *moving) error {
 	return nil
 }
 
+// memberPrefix begins the name of a file of a member's log. A box that stands alone again keeps those.
+const memberPrefix = "member-"
+
 // movingNames returns the names of what a box changes, besides the checkpoint. Of the log that
 // is the last file.
 func (c *copier) movingNames(m *moving) ([]string, error) {
@@ -217,7 +230,7 @@ func (c *copier) movingNames(m *moving) ([]string, error) {
 	segments, err := c.files.ReadDir("log")
 	m.segments = nil
 	for _, name := range segments {
-		if strings.HasSuffix(name, ".log") {
+		if !c.member && strings.HasSuffix(name, ".log") && !strings.HasPrefix(name, memberPrefix) {
 			m.segments = append(m.segments, "log/"+name)
 		}
 	}
@@ -241,6 +254,9 @@ func (c *copier) forget(earlier moving) error {
 		if err := os.Remove(c.path(archiveDir + "/" + name)); err != nil {
 			return err
 		}
+	}
+	if c.member {
+		return os.RemoveAll(c.path(archiveDir + "/log"))
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func unpackTo(ctx context.Context, f io.Reader, dir string) (Report, error) {
 	if err != nil {
 		return Report{}, unverified(err)
 	}
-	if r != u.about.Report {
+	if r.Member = u.about.Member; r != u.about.Report {
 		return Report{}, damaged("events: it has %d, and says %d; work items: it has %d, and says %d", r.Events, u.about.Events, r.Items, u.about.Items)
 	}
 	err = os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600) // as a box has it

@@ -55,7 +55,9 @@ func (o Options) startHTTP(ctx context.Context) (*running, error) {
 // start starts a process and waits until it answers requests.
 func (o Options) start(cmd *exec.Cmd, complete func(*answering) error) (*running, error) {
 	cmd.Dir = o.Dir // away from any signalbox.yaml
-	cmd.Stderr = os.Stderr
+	if cmd.Stderr == nil {
+		cmd.Stderr = os.Stderr
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -226,7 +226,10 @@ func (b *Box) removeSome(refs []ledger.Blob, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	if _, err := b.seal(); err != nil {
+	if _, err := b.seal(); errors.Is(err, errUnsigned) {
+		b.removeLater(r.seq, old) // once it is sealed
+		return nil
+	} else if err != nil {
 		return fmt.Errorf("seal the archive: %w", err)
 	}
 	n, err := b.archive.RemoveBlobs(int64(r.seq) - 1)

@@ -43,7 +43,7 @@ func (k *keeper) open() {
 	k.t.Helper()
 	b, _, err := Open(k.t.Context(), Options{
 		Dir: k.dir, Keep: ninetyDays, ExitEnabled: true,
-		now: func() time.Time { return time.Now().Add(time.Duration(k.later.Load())) },
+		Now: func() time.Time { return time.Now().Add(time.Duration(k.later.Load())) },
 	})
 	if err != nil {
 		k.t.Fatal(err)

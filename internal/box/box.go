@@ -15,12 +15,14 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/background"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/index"
 	"github.com/signalbox-dev/signalbox/internal/keylock"
+	"github.com/signalbox-dev/signalbox/internal/raftlog"
 	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -55,8 +57,11 @@ type Options struct {
 	Timing      Timing              // who is told how long writing takes
 	Logger      *slog.Logger
 
-	held *holding         // once it is taken
-	now  func() time.Time // time.Now if nil
+	Cluster *Cluster // how it is a member of one; nil if it stands alone
+
+	Now func() time.Time // time.Now if nil; a test has a clock that is wrong
+
+	held *holding // once it is taken
 }
 
 // Evidence reads a file that an agent names as its evidence, of at most [MaxEvidence] bytes.
@@ -67,6 +72,11 @@ type Box struct {
 	dir         Dir
 	held        *holding
 	log         engine.Log
+	shared      *raftlog.Log         // it, if the box is a member of a cluster; nil if it stands alone
+	wanting     func(access.Members) // told who should take part; nil if it stands alone
+	changed     func()               // told when another box leads, and the like; nil if it stands alone
+	leads       atomic.Bool          // it acts as the box that leads
+	shaken      atomic.Bool          // see Shaken
 	archive     *archive.Archive
 	keys        archive.Keys
 	epoch       uint64
@@ -95,13 +105,24 @@ type Box struct {
 	group          *background.Group // all that runs beside requests; ends when the box stops
 	stopped        chan struct{}     // closed when nothing is recorded any more
 	sealing        sealing
-	signing        sync.Mutex // held while a checkpoint is signed and remembered
-	remembered     []byte     // the checkpoint that the directory remembers
+	signing        sync.Mutex          // held while a checkpoint is signed and remembered
+	ahead          []ledger.Checkpoint // that other boxes of a cluster have signed, by commits, over more than this one had when it started
+	remembered     []byte              // the checkpoint that the directory remembers
 	scrub          scrub
 	recorded       atomic.Pointer[func(ledger.Event)] // see WhenRecorded
 	runnersChanged atomic.Pointer[func()]             // see WhenRunnersChange
 	keepBlobs      time.Duration                      // how long outputs of what is over are kept; for ever if 0
-	failure        struct {
+	unsigned       atomic.Pointer[string]             // why no checkpoint is signed; nil or empty if they are
+	last           func() error                       // called when all is closed but the archive; nil for nothing
+	open           struct {                           // appends that may be stored yet, by the key of their request
+		sync.Mutex
+		all map[string]chan struct{} // closed when that is known
+	}
+	removals struct {
+		sync.Mutex
+		all []foldedRemoval
+	}
+	failure struct {
 		sync.Mutex
 		err error
 	}
@@ -167,12 +188,17 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err != nil {
 		return nil, Found{}, err
 	}
-	a, err := o.openArchive(keys)
+	a, journal, err := o.openArchive(keys)
 	if err != nil {
 		return nil, Found{}, err
 	}
 	a.TimeSyncs(o.Timing.Synced)
-	b, found, err := start(ctx, o, a, keys, func(f archive.Follower) engine.Log { return o.Timing.log(archive.NewLog(a, f)) })
+	b, found, err := start(ctx, o, a, keys, func(b *Box, f archive.Follower) (engine.Log, error) {
+		if journal != nil {
+			return b.share(o, journal, f)
+		}
+		return o.Timing.log(archive.NewLog(a, f)), nil
+	})
 	if err == nil {
 		return b, found, nil
 	}
@@ -190,10 +216,10 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 }
 
 // start runs a box on an open archive, and on the log that is made for its state.
-func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys, newLog func(archive.Follower) engine.Log) (*Box, Found, error) {
+func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys, newLog func(*Box, archive.Follower) (engine.Log, error)) (*Box, Found, error) {
 	b := &Box{
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, own: o.Own, evidence: o.Evidence, exitEnabled: o.ExitEnabled, checks: o.Checks, limits: byHand(o.Limits),
-		keepBlobs: o.Keep, version: o.Version, settings: o.Settings, logger: o.Logger, now: o.now,
+		keepBlobs: o.Keep, version: o.Version, settings: o.Settings, logger: o.Logger, now: o.Now,
 		stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
 		held: o.held, unlisted: o.Unlisted,
 	}
@@ -212,7 +238,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 	return b, found, nil
 }
 
-func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower) engine.Log) (found Found, err error) {
+func (b *Box) start(ctx context.Context, o Options, newLog func(*Box, archive.Follower) (engine.Log, error)) (found Found, err error) {
 	if b.apiToken, err = o.Dir.APIToken(); err != nil {
 		return Found{}, err
 	}
@@ -231,20 +257,28 @@ func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower
 	if found, err = b.load(ctx, o.Verify); err != nil {
 		return Found{}, err
 	}
-	b.state.start(b.now, func(subject string, token work.Token) {
-		b.group.Go(func(context.Context) { b.expire(subject, token) })
-	})
-	notes, err := b.witness(ctx, o.Witnesses)
+	if o.Cluster == nil {
+		b.state.start(b.now, b.expireSoon)
+	}
+	notes, err := b.witness(ctx, o.Witnesses, o.Cluster != nil)
 	if err != nil {
 		b.state.stop()
 		return Found{}, err
 	}
 	found.Notes = append(found.Notes, notes...)
 	found.Items, found.Leases, _ = b.state.counts()
-	b.log = newLog(b.follower())
+	if b.log, err = newLog(b, b.follower()); err != nil {
+		b.state.stop()
+		return Found{}, err
+	}
 	b.group.Go(func(ctx context.Context) { b.sealing.run(ctx, b) })
 	b.group.Go(func(ctx context.Context) { b.fail(b.scrub.run(ctx, b)) })
 	return found, nil
+}
+
+// expireSoon takes a lease away, beside whoever says that its term is over.
+func (b *Box) expireSoon(subject string, token work.Token) {
+	b.group.Go(func(context.Context) { b.expire(subject, token) })
 }
 
 // errSnapshot says that the snapshot, or the index, is not of this ledger.
@@ -320,6 +354,9 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 		return Found{}, err
 	}
 	found.Events = b.state.folded
+	if err := b.checkLevel(); err != nil {
+		return Found{}, err
+	}
 	_, err = b.seal() // what a kill left unsealed
 	return found, err
 }
@@ -427,6 +464,9 @@ func (b *Box) Close() error {
 	if failed == nil {
 		err = b.saveSnapshot()
 	}
+	if b.last != nil {
+		err = errors.Join(err, b.last())
+	}
 	return errors.Join(failed, err, closed, b.past.close(), b.archive.Close(), b.Withdraw(), b.held.release())
 }
 
@@ -483,10 +523,11 @@ func (s *sealing) run(ctx context.Context, b *Box) {
 		case <-ctx.Done():
 			return
 		}
-		if _, err := b.seal(); err != nil {
+		if _, err := b.seal(); err != nil && !errors.Is(err, errUnsigned) {
 			b.fail(err)
 			return
 		}
+		b.finishRemovals()
 		if err := b.keepUp(ctx); err != nil {
 			b.fail(err)
 			return

@@ -17,7 +17,7 @@ import (
 // Ask records that a question is put to a model.
 func (b *Box) Ask(ctx context.Context, actor string, a api.Ask, key string) (api.Conversation, error) {
 	key = orNewKey(key)
-	unlock, err := b.requests.Lock(ctx, keyOfKind{askQuestion, key})
+	unlock, err := b.lock(ctx, keyOfKind{askQuestion, key})
 	if err != nil {
 		return api.Conversation{}, err
 	}

@@ -57,13 +57,18 @@ func (b *Box) Figures() Figures {
 		Runs: map[api.RunState]int{}, Tasks: map[agentsig.Phase]int{}, Waiting: map[delivery.Wait]int{}, Questions: map[string]int{},
 		Claims: s.queue.waiting, Events: s.folded,
 	}
-	at, ended := b.moment(), s.madeUp[runName]
+	moments, ended := map[string]delivery.Moment{}, s.madeUp[runName]
 	ask := s.byHand()
 	for _, r := range s.runs {
 		if !r.Live() {
 			continue
 		}
 		ended--
+		at, ok := moments[r.Home]
+		if !ok {
+			at = b.moment(r.Home)
+			moments[r.Home] = at
+		}
 		f.Runs[b.runState(r, at)]++
 		for _, t := range r.Tasks {
 			f.Tasks[t.Item.Phase]++

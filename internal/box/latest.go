@@ -32,7 +32,13 @@ func (b *Box) begun() error {
 func (b *Box) seal() ([]byte, error) {
 	b.signing.Lock()
 	defer b.signing.Unlock()
+	if why := b.signsNothing(); why != "" {
+		return nil, fmt.Errorf("%w: %s", errUnsigned, why)
+	}
 	note, err := b.archive.Seal()
+	if err == nil {
+		err = b.caughtUp()
+	}
 	if err != nil || bytes.Equal(note, b.remembered) {
 		return note, err
 	}

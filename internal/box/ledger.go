@@ -23,7 +23,9 @@ type Conductor interface {
 	ToCheckByHand()   // likewise, when something happened to an item that waits for checks ([work.Item.ToCheck]), or did
 	Seen(session string) (says string, quiet time.Time, away bool)
 	Draining() bool
-	Machines() []delivery.Machine // all runners, with home; nil if there is home alone; called while the state is locked, too
+	// Machines returns all runners, with the home of runs that were started in the directory of the box of this name; nil if there is home alone.
+	// It is called while the state is locked, too.
+	Machines(home string) []delivery.Machine
 }
 
 // Ledger is the box as who brings its runs on needs it.
@@ -249,4 +251,13 @@ func (l Ledger) Changed(run string) { l.box.state.show(run) }
 func (l Ledger) Context() context.Context { return l.box.Context() }
 
 // Fail stops the box because of an error.
-func (l Ledger) Fail(err error) { l.box.fail(err) }
+// In a cluster it goes on if no more is wrong than that it does not lead, or that too few boxes answer: then whoever has it lead begins anew.
+func (l Ledger) Fail(err error) {
+	if l.box.shared != nil && shaken(err) {
+		l.box.logger.Warn("what was under way begins anew", "why", err)
+		l.box.shaken.Store(true)
+		l.box.changed()
+		return
+	}
+	l.box.fail(err)
+}

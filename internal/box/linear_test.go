@@ -31,7 +31,7 @@ import (
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-var operations = flag.Int("operations", 20_000, "how many operations TestLinearizable makes, besides 1,000 first")
+var operations = flag.Int("operations", 8_000, "how many operations TestLinearizable makes, besides 1,000 first; 200000 for the full measure")
 
 // TestLinearizable lets clients work on items while the log fails, answers are
 // lost and requests doubled. Whatever they were answered has to be what a model of

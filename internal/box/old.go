@@ -31,7 +31,16 @@ func (d Dir) hasEngine() (bool, error) {
 
 // openArchive looks at the archive. Where a version before was the last to run, one whose log is not
 // whole is refused: the rest of it may be in the engine's store, which only that version can read.
-func (o Options) openArchive(keys archive.Keys) (*archive.Archive, error) {
+func (o Options) openArchive(keys archive.Keys) (*archive.Archive, *archive.Journal, error) {
+	if o.Cluster != nil {
+		return archive.OpenMember(o.files(), keys)
+	}
+	a, err := o.openOwn(keys)
+	return a, nil, err
+}
+
+// openOwn opens the archive of a box that stands alone.
+func (o Options) openOwn(keys archive.Keys) (*archive.Archive, error) {
 	old, err := o.Dir.hasEngine()
 	if err != nil {
 		return nil, err
@@ -65,7 +74,7 @@ func (o Options) refuseOld(keys archive.Keys) error {
 	if err != nil || !old {
 		return err
 	}
-	a, err := o.openArchive(keys)
+	a, err := o.openOwn(keys)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func onLog(t *testing.T, dir Dir, files archive.FS, now func() time.Time, open f
 	if err := dir.create(); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Dir: dir, Files: files, ExitEnabled: true, now: now}
+	o := Options{Dir: dir, Files: files, ExitEnabled: true, Now: now}
 	if err := o.hold(t.Context(), func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func onLog(t *testing.T, dir Dir, files archive.FS, now func() time.Time, open f
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _, err := start(t.Context(), o, a, keys, func(f archive.Follower) engine.Log { return open(a, f) })
+	b, _, err := start(t.Context(), o, a, keys, func(_ *Box, f archive.Follower) (engine.Log, error) { return open(a, f), nil })
 	if err != nil {
 		t.Fatal(err)
 	}

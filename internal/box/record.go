@@ -51,6 +51,9 @@ func (b *Box) record(subject, key string, c work.Command) (recorded[work.Item], 
 // was recorded before, that is the answer. A command without a key may be repeated
 // without harm.
 func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], error) {
+	ctx, done := b.patient()
+	defer done()
+	unknown := false // whether it may be stored yet
 	for pause := pauseFirst; ; pause = min(2*pause, pauseLongest) {
 		now := o.look(b.state, subject)
 		if r, ok, err := o.find(b, now, key, c.Events()); ok || err != nil {
@@ -65,10 +68,13 @@ func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], erro
 		if err != nil {
 			return recorded[S]{}, err
 		}
-		seq, err := b.log.Append(b.group.Context(), subject, chain.Seq, stored)
+		seq, err := b.append(ctx, subject, chain.Seq, stored, key)
 		if err == nil {
 			after, err := o.after(b, now, seq, event, stored)
 			return recorded[S]{seq, event, after}, err
+		}
+		if unknown = unknown || errors.Is(err, engine.ErrUnknown); unknown && errors.Is(err, engine.ErrNotReady) {
+			return recorded[S]{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 		}
 		if !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrUnknown) {
 			return recorded[S]{}, b.cutOff(err)
@@ -79,12 +85,15 @@ func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], erro
 			continue
 		}
 		// Nothing came of it. That can't last: if it does, log and state disagree.
-		if pause == pauseLongest {
+		if pause == pauseLongest || ctx.Err() != nil && b.group.Context().Err() == nil {
 			return recorded[S]{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 		}
 		select {
 		case <-time.After(pause):
-		case <-b.group.Context().Done():
+		case <-ctx.Done():
+			if b.group.Context().Err() == nil {
+				return recorded[S]{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+			}
 			return recorded[S]{}, b.cutOff(b.group.Context().Err())
 		}
 	}
@@ -185,6 +194,13 @@ func (b *Box) follower() archive.Follower {
 					(*f)(e)
 				}
 				b.tellRunnersChanged(e)
+				b.noteRemoval(r.Seq, e)
+				if e.Subject == members && b.wanting != nil {
+					b.wanting(b.state.cluster())
+					if err := b.checkLevel(); err != nil {
+						return err
+					}
+				}
 			}
 			b.state.dispatch()
 			b.sealing.wake()

@@ -48,7 +48,7 @@ const maxWaiting = 10_000
 // Add adds a work item.
 func (b *Box) Add(ctx context.Context, actor string, a api.AddWork, key string) (api.Work, error) {
 	key = orNewKey(key)
-	unlock, err := b.requests.Lock(ctx, keyOfKind{addItem, key})
+	unlock, err := b.lock(ctx, keyOfKind{addItem, key})
 	if err != nil {
 		return api.Work{}, err
 	}
@@ -143,7 +143,7 @@ func (b *Box) show(i work.Item) api.Work {
 // is granted, it is given back.
 func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, error) {
 	key = orNewKey(key)
-	unlock, err := b.requests.Lock(ctx, keyOfKind{claimItem, key})
+	unlock, err := b.lock(ctx, keyOfKind{claimItem, key})
 	if err != nil {
 		return api.Grant{}, err
 	}
@@ -365,7 +365,7 @@ func (b *Box) expire(subject string, token work.Token) {
 	for {
 		_, err := b.record(subject, "", work.Expire{Token: token})
 		switch {
-		case err == nil, errors.Is(err, work.ErrNotHolder), errors.Is(err, work.ErrSessionOver), errors.Is(err, ErrStopping), b.group.Context().Err() != nil:
+		case err == nil, errors.Is(err, work.ErrNotHolder), errors.Is(err, work.ErrSessionOver), errors.Is(err, ErrStopping), b.group.Context().Err() != nil, !b.Leads():
 			return
 		}
 		b.logger.Warn("a lease can't be taken away yet", "subject", subject, "token", token.String(), "error", err)

@@ -314,7 +314,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	if r == nil {
 		return api.Run{}, errNoRun
 	}
-	at := b.moment()
+	at := b.moment(r.Home)
 	v := api.Run{
 		ID: r.ID, Subject: subject, Title: r.Title, State: b.runState(r, at), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
 		AtOnce: r.Settings.Limits.Agents, Checks: r.Checks, Round: r.Remediation.Round, Usage: r.Used, Budget: r.RunBudget(),
@@ -357,15 +357,15 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	return v, nil
 }
 
-// moment is what decisions are made by now, besides what is recorded. The caller holds the state's lock.
-func (b *Box) moment() delivery.Moment {
+// moment is what decisions about runs with a home are made by now, besides what is recorded. The caller holds the state's lock.
+func (b *Box) moment(home string) delivery.Moment {
 	at := delivery.Moment{Now: b.now()}
 	if c := b.state.conductor; c != nil {
-		if machines := c.Machines(); machines != nil {
+		if machines := c.Machines(home); machines != nil {
 			sessions := map[string]int{}
 			for _, r := range b.state.runs {
 				if r.Live() {
-					r.CountOn(sessions)
+					r.CountOn(sessions, home)
 				}
 			}
 			at.Machines = delivery.Loaded(machines, sessions)

@@ -49,6 +49,7 @@ func TestShowsWhatTasksWaitFor(t *testing.T) {
 			t.Conflict = &delivery.FileConflict{Path: "go.mod", Until: later}
 		}},
 		{delivery.WaitPaused, "while paused", func(r *delivery.Run, _ *delivery.Task) { r.Paused = true }},
+		{delivery.WaitHome, "box c, whose directory the run was started in, is not reached", func(r *delivery.Run, _ *delivery.Task) { r.Home = "c" }},
 		{delivery.WaitBaseline, "for the first checks", func(r *delivery.Run, _ *delivery.Task) { r.Baseline = nil }},
 		{delivery.WaitProvider, "for the provider's limit", func(r *delivery.Run, _ *delivery.Task) { r.Waits = map[string]time.Time{"P": later} }},
 		{delivery.WaitLogin, "for a login of its provider", func(r *delivery.Run, _ *delivery.Task) {
@@ -82,6 +83,9 @@ func TestShowsWhatTasksWaitFor(t *testing.T) {
 		at := delivery.Moment{Now: now}
 		if c.why == delivery.WaitRunner {
 			at.Machines = []delivery.Machine{{Agents: []string{"codex"}}}
+		}
+		if c.why == delivery.WaitHome {
+			at.Machines = []delivery.Machine{{Away: true}}
 		}
 		if v := (&Box{}).showTask(r, r.Tasks[0], at); v.Why != c.why || v.Waits.Text != c.words || v.Waits.Reason != c.why && c.words != "" || v.Waits.Nowhere != (c.why == delivery.WaitRunner) {
 			t.Errorf("shown with %q, %+v; want %q, %q", v.Why, v.Waits, c.why, c.words)

@@ -104,8 +104,10 @@ func (s *scrub) run(ctx context.Context, b *Box) error {
 		n, wait := at.due(b.now(), size)
 		if n > 0 {
 			next, err := b.archive.Scrub(ctx, at.Next, n, b.state.removedAfter)
-			if err == nil {
-				err = b.removeBlobs(ctx, at.Next, min(next, size))
+			if err == nil && b.Leads() {
+				if err = b.removeBlobs(ctx, at.Next, min(next, size)); shaken(err) && b.shared != nil {
+					err = nil // the next round finds them
+				}
 			}
 			if err != nil && ctx.Err() != nil {
 				return s.keep(b.held)

@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,6 +35,7 @@ type snapshot struct {
 	Housekeeping  work.Chain
 	Tokens        access.Tokens
 	Runners       access.Runners
+	Members       access.Members
 	Removed       map[ledger.Hash]uint64 // blobs that the index does not have yet
 	Index         int64                  // how much the index has to cover: what left is not here
 }
@@ -47,7 +49,7 @@ type snapshotHead struct {
 
 // snapshotFormat rises with every change of what is in a snapshot: gob would read an
 // old one without a word, and leave out what it does not find.
-const snapshotFormat = 20
+const snapshotFormat = 21
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {
@@ -66,7 +68,7 @@ func (s *state) capture() (*snapshot, int64, error) {
 	snap := &snapshot{
 		Items: make([]work.Item, 0, len(s.items)), News: map[string][]api.Notice{},
 		Trails: make(map[string]*trail, len(s.trails)), MadeUp: maps.Clone(s.madeUp), Total: s.total, NewestRun: s.newestRun, LastSubject: s.lastSubject,
-		Housekeeping: s.housekeeping, Tokens: s.tokens, Runners: s.runners, Removed: maps.Clone(s.removed),
+		Housekeeping: s.housekeeping, Tokens: s.tokens, Runners: s.runners, Members: s.members, Removed: maps.Clone(s.removed),
 	}
 	if s.past != nil {
 		snap.Index = s.past.index.Mark().Size
@@ -116,7 +118,9 @@ func (snap *snapshot) encode(signer string, checkpoint []byte) ([]byte, error) {
 // and the snapshot bound to a checkpoint of exactly that size.
 func (b *Box) keepSnapshot(snap *snapshot, size int64) error {
 	if b.archive.Sealed() < size {
-		if _, err := b.seal(); err != nil {
+		if _, err := b.seal(); errors.Is(err, errUnsigned) {
+			return nil // the one before stays
+		} else if err != nil {
 			return err
 		}
 	}
@@ -138,6 +142,9 @@ func (b *Box) keepSnapshot(snap *snapshot, size int64) error {
 
 // saveSnapshot keeps the state as it is.
 func (b *Box) saveSnapshot() error {
+	if b.signsNothing() != "" {
+		return nil
+	}
 	snap, size, err := b.state.capture()
 	if err != nil || size == 0 {
 		return err
@@ -188,7 +195,7 @@ func (s *state) restore(snap *snapshot, size uint64) error {
 	}
 	maps.Copy(s.madeUp, snap.MadeUp)
 	maps.Copy(s.removed, snap.Removed)
-	s.total, s.newestRun, s.housekeeping, s.tokens, s.runners = snap.Total, snap.NewestRun, snap.Housekeeping, snap.Tokens, snap.Runners
+	s.total, s.newestRun, s.housekeeping, s.tokens, s.runners, s.members = snap.Total, snap.NewestRun, snap.Housekeeping, snap.Tokens, snap.Runners, snap.Members
 	s.lastSubject = snap.LastSubject
 	for i := range runs {
 		r := &runs[i]

@@ -36,6 +36,7 @@ type state struct {
 	housekeeping  work.Chain                            // of the events about the archive itself
 	tokens        access.Tokens                         // that clients have
 	runners       access.Runners                        // that are invited or have joined
+	members       access.Members                        // boxes of the cluster
 	used          map[string]time.Time                  // when a token was last used, by its id; since the box started
 	removed       map[ledger.Hash]uint64                // blobs that were removed -> the sequence of the last event that says so; older ones are in the index
 	newestRun     string                                // the subject of the run that was started last
@@ -96,6 +97,9 @@ func (s *state) foldEvent(seq uint64, e ledger.Event, stored []byte) (err error)
 	}
 	if e.Subject == runners {
 		return s.foldRunners(seq, e, stored)
+	}
+	if e.Subject == members {
+		return s.foldMembers(seq, e, stored)
 	}
 	if e.ItemSeq > 1 && !s.has(e.Subject) {
 		if err := s.recall(e.Subject, seq); err != nil {
@@ -224,6 +228,9 @@ func (s *state) last(subject string) (uint64, error) {
 	}
 	if subject == runners {
 		return s.runners.Seq, nil
+	}
+	if subject == members {
+		return s.members.Seq, nil
 	}
 	if i := s.items[subject]; i != nil {
 		return i.Seq, nil
@@ -448,7 +455,11 @@ func (s *state) runOut(subject string, token work.Token) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.leases[subject]
-	if t == nil || t.token != token || s.now().Before(t.expires) {
+	if t == nil || t.token != token {
+		return
+	}
+	if left := t.expires.Sub(s.now()); left > 0 { // it was renewed, or the clock is slower than the timer's
+		t.timer.Reset(left)
 		return
 	}
 	t.over = true
@@ -473,6 +484,9 @@ func (s *state) start(now func() time.Time, expire func(subject string, token wo
 func (s *state) renew(subject string, token work.Token) (work.Item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.now == nil {
+		return work.Item{}, errYielded
+	}
 	i, t := s.items[subject], s.leases[subject]
 	if i == nil || !i.Holds(token) || t == nil || t.over {
 		return work.Item{}, work.ErrNotHolder
@@ -491,10 +505,23 @@ func (s *state) expiry(subject string) time.Time {
 	return time.Time{}
 }
 
+// rest ends all terms, and begins none until the next start.
+func (s *state) rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = nil
+	s.endTerms()
+}
+
 // stop ends all terms.
 func (s *state) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.endTerms()
+}
+
+// endTerms ends all terms. The caller holds the lock.
+func (s *state) endTerms() {
 	for subject := range s.leases {
 		s.leases.end(subject)
 	}

@@ -2,7 +2,9 @@ package box
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
@@ -12,7 +14,7 @@ import (
 
 // prove signs what is recorded, and proves an event of it.
 func (b *Box) prove(seq uint64) (ledger.Proof, error) {
-	if _, err := b.seal(); err != nil {
+	if _, err := b.seal(); err != nil && (!errors.Is(err, errUnsigned) || seq > uint64(b.archive.Sealed())) {
 		return ledger.Proof{}, err
 	}
 	return b.archive.Prove(int64(seq) - 1)
@@ -28,7 +30,9 @@ const witnessPatience = 5 * time.Second
 // commits, which others may have copies of. One that it does not continue refuses the
 // start. Only what the box's own key signed counts: anybody can write a message, and
 // agents' own branches are not looked at. It returns a note if it could not look at all.
-func (b *Box) witness(ctx context.Context, witnesses Witnesses) (notes []string, err error) {
+//
+// Another box of a cluster may have signed over more than this one has yet: it is held against that when it has as much.
+func (b *Box) witness(ctx context.Context, witnesses Witnesses, member bool) (notes []string, err error) {
 	if witnesses == nil {
 		return nil, nil
 	}
@@ -36,21 +40,48 @@ func (b *Box) witness(ctx context.Context, witnesses Witnesses) (notes []string,
 	defer cancel()
 	origin := b.keys.Origin()
 	latest := ledger.Checkpoint{Origin: origin, Size: b.archive.Size()}
+	if member {
+		latest.Size = b.archive.Sealed()
+	}
 	var broken error
 	err = witnesses(ctx, origin, func(message string) {
 		signed, ok := trailer.Signed(message, b.keys.Verifier)
-		if ok && broken == nil {
+		switch {
+		case !ok || broken != nil:
+		case member && signed.Size > latest.Size && signed.Origin == origin:
+			b.ahead = append(b.ahead, signed)
+		default:
 			broken = trailer.Continues(latest, b.archive.Root, signed)
 		}
 	})
 	if broken != nil {
-		return nil, &archive.Damage{
-			Where: "the ledger", What: "a commit in this repository shows that it is not what was signed", Err: broken,
-			Advice: "put the newer copy of the archive back; to go on without what is lost, move " + string(b.dir) + " away, and a new ledger begins",
-		}
+		return nil, b.contradicted(broken)
 	}
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("not all commits were looked at for checkpoints of this ledger: %v", err))
 	}
 	return notes, nil
+}
+
+func (b *Box) contradicted(why error) error {
+	return &archive.Damage{
+		Where: "the ledger", What: "a commit in this repository shows that it is not what was signed", Err: why,
+		Advice: "put the newer copy of the archive back; to go on without what is lost, move " + string(b.dir) + " away, and a new ledger begins",
+	}
+}
+
+// caughtUp holds the ledger against the checkpoints in commits that were ahead of it, as far as it has been signed. The caller holds signing.
+func (b *Box) caughtUp() error {
+	latest := ledger.Checkpoint{Origin: b.keys.Origin(), Size: b.archive.Sealed()}
+	for i := 0; i < len(b.ahead); {
+		if b.ahead[i].Size > latest.Size {
+			i++
+			continue
+		}
+		if err := trailer.Continues(latest, b.archive.Root, b.ahead[i]); err != nil {
+			return b.contradicted(err)
+		}
+		b.ahead = slices.Delete(b.ahead, i, i+1)
+	}
+	return nil
 }

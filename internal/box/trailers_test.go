@@ -98,7 +98,7 @@ func TestWitness(t *testing.T) {
 		{"no merge", "refs/heads/a", b.keys.Signer, later, both[:1], ""},
 	} {
 		undo := c.merge(w.ref, w.signer, w.signed, w.parents...)
-		notes, err := b.witness(t.Context(), site.Witnesses)
+		notes, err := b.witness(t.Context(), site.Witnesses, false)
 		kind, _ := trailer.IsFault(err)
 		var damage *archive.Damage
 		if kind != w.want || len(notes) > 0 || (err != nil) != (w.want != "") || err != nil && !errors.As(err, &damage) {
@@ -109,7 +109,7 @@ func TestWitness(t *testing.T) {
 	// One that is not believed hides none that is.
 	c.merge("refs/heads/a", stranger, later, both...)
 	c.merge("refs/heads/b", b.keys.Signer, later, both...)
-	if _, err := b.witness(t.Context(), site.Witnesses); err == nil {
+	if _, err := b.witness(t.Context(), site.Witnesses, false); err == nil {
 		t.Error("nothing was seen beside a forged checkpoint")
 	}
 	// A message of any length is looked at from its end.
@@ -117,15 +117,53 @@ func TestWitness(t *testing.T) {
 	long := c.git(strings.Repeat("x", 2<<20)+"\n\n"+c.git("", "log", "-1", "--format=%B", "a"), "commit-tree", "HEAD^{tree}", "-p", "HEAD~1", "-p", "HEAD", "-F", "-")
 	c.git("", "update-ref", "refs/heads/c", long)
 	c.merge("refs/heads/b", b.keys.Signer, later, both...)
-	if _, err := b.witness(t.Context(), site.Witnesses); err == nil {
+	if _, err := b.witness(t.Context(), site.Witnesses, false); err == nil {
 		t.Error("nothing was seen beside a long message")
 	}
 	// What can't be looked at is said.
 	if err := os.RemoveAll(c.dir + "/.git/objects"); err != nil {
 		t.Fatal(err)
 	}
-	if notes, err := b.witness(t.Context(), site.Witnesses); err != nil || len(notes) != 1 {
+	if notes, err := b.witness(t.Context(), site.Witnesses, false); err != nil || len(notes) != 1 {
 		t.Errorf("%v %v", notes, err)
+	}
+}
+
+// A box of a cluster may have less than another one has signed, as a commit says. It is held against that when it has as much.
+func TestWitnessAhead(t *testing.T) {
+	t.Parallel()
+	for name, same := range map[string]bool{"the same": true, "another": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := Dir(t.TempDir())
+			b := onFiles(t, dir, archive.Dir(dir.Archive("")), nil)
+			defer closeBox(t, b)
+			c := newCommits(t)
+			b.signing.Lock() // nothing is sealed meanwhile
+			addOne(t, b)
+			origin := b.keys.Origin()
+			ahead := ledger.Checkpoint{Origin: origin, Size: b.archive.Size()}
+			root, err := b.rootOfEvents(ahead.Size)
+			if same {
+				ahead.Root = root
+			}
+			site, opened := runner.OpenSite(t.Context(), c.dir, config.Config{})
+			if err != nil || opened != nil {
+				b.signing.Unlock()
+				t.Fatal(err, opened)
+			}
+			c.merge("refs/heads/a", b.keys.Signer, ahead, "HEAD~1", "HEAD")
+			_, err = b.witness(t.Context(), site.Witnesses, true)
+			held := len(b.ahead)
+			b.signing.Unlock()
+			if err != nil || held != 1 {
+				t.Errorf("%d are ahead: %v", held, err)
+			}
+			_, err = b.seal()
+			if kind, _ := trailer.IsFault(err); (err == nil) != same || !same && kind != trailer.Rewritten || same && len(b.ahead) > 0 {
+				t.Errorf("sealed: %v, and %d are ahead", err, len(b.ahead))
+			}
+		})
 	}
 }
 

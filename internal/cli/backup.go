@@ -21,6 +21,9 @@ archive with its log, wherever they lie, the keys, the tokens, what sessions lef
 gate's checks printed. The box may run: the copy ends at a whole event, and has all that was acknowledged before it began. It is
 verified before the file appears. Work in git is in your repository, and not in here.
 
+Of a box in a cluster it has what the last checkpoint there covers, and not its place in the cluster: restored, it
+stands alone.
+
 The file holds the key that signs the ledger, and the tokens: whoever has it can act as
 this box. Only you can read it; keep it so, on another disk. It takes room for an
 unpacked copy while it is written.`,
@@ -41,9 +44,12 @@ unpacked copy while it is written.`,
 				return err
 			}
 			if a.JSON {
-				return command.WriteJSON(a.Out, map[string]any{"file": args[0], "events": r.Events, "items": r.Items})
+				return command.WriteJSON(a.Out, a.saidOfBackup(r, map[string]any{"file": args[0]}))
 			}
 			fmt.Fprintf(a.Out, "%s on %s backed up to %s and verified\n", english.Count(int(r.Events), "event"), english.Count(r.Items, "work item"), safetext.Escape(args[0]))
+			if r.Member {
+				fmt.Fprintln(a.Out, "The box is in a cluster: what is restored stands alone, with what the last checkpoint here covers.")
+			}
 			fmt.Fprintln(a.Out, "It holds the signer's key and the tokens: keep it to yourself.")
 			return nil
 		},
@@ -58,6 +64,10 @@ func (a *app) restoreCommand() *cobra.Command {
 there, with the archive in it. It verifies the ledger first, and refuses a file that was
 cut off or changed. Then start the box. An empty directory is replaced: it can't be a
 link, a mount point, or the directory you are in.
+
+A backup of a box in a cluster becomes a box that stands alone, for when all boxes of the cluster are lost: a disk that
+was put back never takes its place there again. While one of them is left, signalbox cluster replace there takes in a
+new box, which fetches the ledger.
 
 The box goes on from the backup. What was recorded after it is gone: a checkpoint
 that was signed since does not fit any more, as ledger check tells, and an agent that got
@@ -82,9 +92,12 @@ carry later checkpoints, and a new ledger has to be begun there.`,
 				return err
 			}
 			if a.JSON {
-				return command.WriteJSON(a.Out, map[string]any{"directory": a.dir, "events": r.Events, "items": r.Items, "archive_setting": c.Archive.Dir, "segments_setting": c.Archive.Segments, "mirror_setting": c.Archive.Mirror})
+				return command.WriteJSON(a.Out, a.saidOfBackup(r, map[string]any{"directory": a.dir, "archive_setting": c.Archive.Dir, "segments_setting": c.Archive.Segments, "mirror_setting": c.Archive.Mirror}))
 			}
 			fmt.Fprintf(a.Out, "%s on %s restored to %s and verified\n", english.Count(int(r.Events), "event"), english.Count(r.Items, "work item"), safetext.Escape(a.dir))
+			if r.Member {
+				fmt.Fprintln(a.Out, "The box was in a cluster, and this one stands alone. While boxes of the cluster are left, do not start it: take a new one in there,\nwith `signalbox cluster replace` at one that is left.")
+			}
 			a.sayPlaces(c.Archive)
 			return nil
 		},
@@ -106,4 +119,13 @@ func (a *app) sayPlaces(at config.Archive) {
 		fmt.Fprintf(a.Out, "%s: %s says that the log is mirrored in %s: what is there may be newer than the backup, and is taken if it goes on from it; move it away if you do not want that\n",
 			note, config.File, safetext.Escape(at.Mirror))
 	}
+}
+
+// saidOfBackup adds to what is said of a backup what is in it. Of a box that was in no cluster it says what it said before there were any.
+func (a *app) saidOfBackup(r backup.Report, said map[string]any) map[string]any {
+	said["events"], said["items"] = r.Events, r.Items
+	if r.Member {
+		said["member"] = true
+	}
+	return said
 }

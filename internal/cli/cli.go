@@ -79,7 +79,7 @@ Everything is recorded in a ledger that can't be changed quietly (show, ledger, 
 	command.Group(root, "From inside an agent", a.pluginCommand(), a.mcpCommand())
 	command.Group(root, "Ask a model", a.askCommand(), a.treeCommand())
 	command.Group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand(), a.execCommand())
-	command.Group(root, "Prove, keep, measure", a.verifyCommitCommand(), a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.statsCommand(), a.reportCommand(), a.benchCommand(), a.tokenCommand(), a.runnerCommand(), a.VersionCommand("signalbox"), a.ManualCommand("signalbox"))
+	command.Group(root, "Prove, keep, measure", a.verifyCommitCommand(), a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.statsCommand(), a.reportCommand(), a.benchCommand(), a.tokenCommand(), a.runnerCommand(), a.clusterCommand(), a.VersionCommand("signalbox"), a.ManualCommand("signalbox"))
 	root.AddCommand(a.sessionCommand(), a.adviseCommand(), confineCommand(), nestedCommand(), tendCommand())
 	command.Dress(root)
 	command.Brief(root, about)

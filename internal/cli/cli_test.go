@@ -209,7 +209,7 @@ func TestScanIsLive(t *testing.T) {
 			if !strings.Contains(got, want) {
 				t.Fatalf("got %q, want %q in it", got, want)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("nothing appeared, want %q", want)
 		}
 	}

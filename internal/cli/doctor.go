@@ -20,9 +20,11 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/english"
+	"github.com/signalbox-dev/signalbox/internal/membership"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -385,6 +387,12 @@ func (a *app) diagnoseBox(ctx context.Context, say func(name, state, format stri
 		say("box", command.Fine, "none yet; `signalbox run` makes one in %s", a.dir)
 		return
 	}
+	if m, err := membership.Read(a.dir); err == nil && !a.running() {
+		say("cluster", command.Warning, "%s is a box of a cluster, and not running: start it with `signalbox up`", safetext.Escape(m.Name))
+		return
+	} else if err != nil && !errors.Is(err, membership.ErrNone) {
+		say("cluster", command.Missing, "%v", err)
+	}
 	if !a.running() {
 		say("box", command.Fine, "not running; `signalbox run` or `signalbox up` starts it")
 		return
@@ -399,7 +407,21 @@ func (a *app) diagnoseBox(ctx context.Context, say func(name, state, format stri
 		return
 	}
 	say("box", command.Fine, "running; %s", english.Count(int(status.Events), "event"))
+	diagnoseCluster(status.Cluster, say)
 	if changed := a.changedSettings(status.Settings); changed != "" {
 		say("box", command.Warning, "%s", changed)
+	}
+}
+
+// diagnoseCluster says whether the boxes of the cluster that the box is in answer, if it is in one.
+func diagnoseCluster(c *api.InCluster, say func(name, state, format string, args ...any)) {
+	switch {
+	case c == nil:
+	case c.Problem != "":
+		say("cluster", command.Missing, "%s; %s", safetext.Escape(c.Words()), safetext.Escape(c.Problem))
+	case c.Answer < c.Boxes:
+		say("cluster", command.Warning, "%s: `signalbox cluster status` has which", safetext.Escape(c.Words()))
+	default:
+		say("cluster", command.Fine, "%s", safetext.Escape(c.Words()))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/enrolment"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/remote"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -57,6 +59,18 @@ on, and the next runner in the same directory takes them over.`,
 	return cmd
 }
 
+// keepBoxes keeps where the boxes are that share a ledger, if that has changed, and says so.
+func (a *app) keepBoxes(dir string, e *enrolment.Enrolment, all []order.BoxAt, changed func()) {
+	if reflect.DeepEqual(e.Boxes, all) {
+		return
+	}
+	e.Boxes = all
+	changed()
+	if err := enrolment.Write(dir, *e); err != nil {
+		a.logger().Warn("where the boxes of the cluster are can't be kept for the next start", "error", err)
+	}
+}
+
 // runRunner is the runner in a directory, until it is told to leave.
 func (a *app) runRunner(ctx context.Context, dir string, places int, once bool) (err error) {
 	e, key, err := enrolment.Read(dir)
@@ -71,6 +85,7 @@ func (a *app) runRunner(ctx context.Context, dir string, places int, once bool) 
 	defer carrier.CloseIdleConnections()
 	r, err := remote.Open(ctx, remote.Options{
 		Dir: dir, Name: e.Name, Box: strings.Join(e.Box, ", "), Carrier: carrier, Program: program, Version: command.BuildVersion().Version, Places: places, Once: once, Sign: key.Sign, Now: time.Now, Logger: a.logger(),
+		Boxes: func(all []order.BoxAt) { a.keepBoxes(dir, &e, all, func() { carrier.SetBoxes(key, e) }) },
 	})
 	if err != nil {
 		return err

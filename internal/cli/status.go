@@ -28,6 +28,7 @@ type status struct {
 	ToCheck  *api.ToCheck     `json:"to_check,omitempty"` // work by hand that the box checks
 	Settings *settingsStatus  `json:"settings,omitempty"` // that the box goes by
 	Messages *api.Messages    `json:"messages,omitempty"` // that people were not told yet
+	Cluster  *api.InCluster   `json:"cluster,omitempty"`  // of the box
 	Claims   []claimed        `json:"claims,omitempty"`
 	inbox    []api.Question   // of all runs
 }
@@ -55,7 +56,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Long: `Status shows a run as it is now: the latest, or the one that is named. Below it stands how many questions of
 other runs, and about work by hand, wait for you, which work by hand the box runs the checks on, whether a box runs and can write, how many events are in the ledger, and how far the box, which
 looks through them again and again, is with that; and if the settings were changed since the box started, or somebody whom
-they name (notify) could not be told of something. It does not need a box to be running.
+they name (notify) could not be told of something. Of a box in a cluster it says which one it is, who leads, and how many answer. It does not need a box to be running,
+unless that is in a cluster.
 
 Of each task that is checked, reviewed or about to be merged, status shows the first line of what who worked on it
 claims; signalbox show has all of it.
@@ -64,7 +66,7 @@ With --json it prints the run, if there is one: unprotected says in words which 
 forged, and each task has a protection, held or none. Beside it are box (writable, and the reason if it is
 not; runners, why none of those that have joined reaches it), ledger (events, scrubbed, scrubbed_since), to_check (work by hand that the box runs the checks on: work, branch, more),
 settings (those that a box that runs goes by: file, digest, since, and changed if the file has others now), messages (what people
-were not told yet, if the settings have somebody told: undelivered, since, error, dropped) and claims (work, by, at, text and more, as in work show).
+were not told yet, if the settings have somebody told: undelivered, since, error, dropped), cluster (of a box that is in one: self, leader, boxes, answer, problem) and claims (work, by, at, text and more, as in work show).
 
 ` + agentHelp,
 		Args: cobra.MaximumNArgs(1),
@@ -99,6 +101,7 @@ were not told yet, if the settings have somebody told: undelivered, since, error
 			a.showElsewhere(s)
 			a.showToCheck(s.ToCheck, running)
 			a.showBox(s.Box, s.Ledger, running)
+			a.showInCluster(s.Cluster)
 			a.showMessages(s.Messages)
 			if s.Settings != nil && s.Settings.Changed != "" {
 				fmt.Fprintln(a.Out, a.Paint(command.Yellow, s.Settings.Changed))
@@ -123,7 +126,7 @@ func statusOf(ctx context.Context, c *api.Client, args []string) (status, error)
 	if err != nil {
 		return s, err
 	}
-	s.Box, s.Ledger, s.ToCheck, s.Messages = b.Box, b.Ledger, b.ToCheck, b.Messages
+	s.Box, s.Ledger, s.ToCheck, s.Messages, s.Cluster = b.Box, b.Ledger, b.ToCheck, b.Messages, b.Cluster
 	if b.Settings != nil {
 		s.Settings = &settingsStatus{Settings: *b.Settings}
 	}
@@ -216,6 +219,18 @@ func (a *app) showToCheck(c *api.ToCheck, running bool) {
 		does = "when a box runs (signalbox up), it runs the checks"
 	}
 	fmt.Fprintf(a.Out, "\n%s on %s (branch %s)%s\n", does, safetext.Escape(c.Work), safetext.Escape(c.Branch), more)
+}
+
+// showInCluster says how the box's cluster is, if it is in one.
+func (a *app) showInCluster(c *api.InCluster) {
+	if c == nil {
+		return
+	}
+	line := safetext.Escape(c.Words())
+	if c.Problem != "" {
+		line = a.Paint(command.Yellow, line+"; "+safetext.Escape(c.Problem))
+	}
+	fmt.Fprintln(a.Out, line)
 }
 
 // showMessages says what people could not be told.

@@ -32,6 +32,27 @@ func TestStatusLines(t *testing.T) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
+	for _, c := range []struct {
+		is   *api.InCluster
+		want string
+	}{
+		{nil, ""},
+		{&api.InCluster{Self: "a", Leader: "b", Boxes: 3, Answer: 3}, "this is the box a of a cluster: b leads; 3 of 3 answer"},
+		{&api.InCluster{Self: "a", Boxes: 3, Answer: 1, Problem: "too\x1b few"}, `this is the box a of a cluster: no box leads; 1 of 3 answer; too\x1b few`},
+	} {
+		if got := said(func(a *app) { a.showInCluster(c.is) }); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	for state, is := range map[string]*api.InCluster{
+		"": nil, command.Fine: {Boxes: 3, Answer: 3}, command.Warning: {Boxes: 3, Answer: 2}, command.Missing: {Boxes: 3, Answer: 3, Problem: "one differs"},
+	} {
+		got := ""
+		diagnoseCluster(is, func(_, state, _ string, _ ...any) { got = state })
+		if got != state {
+			t.Errorf("doctor says that %+v is %q; want %q", is, got, state)
+		}
+	}
 	ofRun, other, byHand := api.Question{Run: "R2"}, api.Question{Run: "R1"}, api.Question{Task: "T-1"}
 	for _, c := range []struct {
 		inbox []api.Question

@@ -46,6 +46,7 @@ type process struct {
 	last     map[string]uint64
 	gone     map[ledger.Hash]bool
 	wanted   []uint64
+	joined   uint64            // the highest id that anybody joined with
 	tickets  map[uint64]ticket // by index
 	reads    map[uint64]uint64 // what has to be applied when a read is answered
 	fetching []ledger.Hash
@@ -86,7 +87,7 @@ func (b *box) start() {
 
 func (b *box) startFrom(kept member.Kept) {
 	w := b.w
-	p := &process{last: map[string]uint64{}, gone: map[ledger.Hash]bool{}, wanted: []uint64{w.founder}, tickets: map[uint64]ticket{}, reads: map[uint64]uint64{}, end: map[string]uint64{}}
+	p := &process{last: map[string]uint64{}, gone: map[ledger.Hash]bool{}, wanted: []uint64{w.founder}, joined: w.founder, tickets: map[uint64]ticket{}, reads: map[uint64]uint64{}, end: map[string]uint64{}}
 	b.run = p
 	for _, a := range b.disk.sealed {
 		b.take(a)
@@ -103,7 +104,7 @@ func (b *box) startFrom(kept member.Kept) {
 		w.failf("%s can't be started: %v", b, err)
 		return
 	}
-	p.m.Want(p.wanted)
+	p.m.Want(p.wanted, nil, p.joined)
 	w.tracef("%s starts: term %d, %d entries after %d, %d events under a checkpoint", b, kept.State.Term, len(kept.Entries), kept.Before.Index, kept.Covered)
 	b.pump()
 }
@@ -190,7 +191,7 @@ func (b *box) synced() {
 			for _, a := range b.disk.sealed[min(len(b.run.events), len(b.disk.sealed)):] {
 				b.take(a)
 			}
-			b.run.m.Want(b.run.wanted)
+			b.run.m.Want(b.run.wanted, nil, b.run.joined)
 			clear(b.run.tickets) // nobody knows what became of them
 		}
 	}
@@ -241,7 +242,7 @@ func (b *box) apply(a member.Applied) {
 			b.w.judge.refused(t.proposal)
 		}
 	}
-	b.run.m.Want(b.run.wanted)
+	b.run.m.Want(b.run.wanted, nil, b.run.joined)
 }
 
 // take folds an event.
@@ -258,11 +259,11 @@ func (b *box) take(a member.Applied) {
 		delete(b.disk.blobs, sum)
 	case a.Seq <= b.w.founded: // its members were those of a cluster before
 	case verb == "joins":
-		p.wanted = slices.Sorted(slices.Values(append(slices.Clone(p.wanted), a.Entry.Index)))
+		p.wanted, p.joined = slices.Sorted(slices.Values(append(slices.Clone(p.wanted), a.Entry.Index))), a.Entry.Index
 	case verb == "replaces":
 		old := number(rest)
 		p.wanted = slices.DeleteFunc(slices.Clone(p.wanted), func(id uint64) bool { return id == old })
-		p.wanted = slices.Sorted(slices.Values(append(p.wanted, a.Entry.Index)))
+		p.wanted, p.joined = slices.Sorted(slices.Values(append(p.wanted, a.Entry.Index))), a.Entry.Index
 	case verb == "leaves": // all but one
 		if one := number(rest); slices.Contains(p.wanted, one) {
 			p.wanted = []uint64{one}

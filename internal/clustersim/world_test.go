@@ -75,7 +75,7 @@ func newWorld(seed uint64, p plant) (w *world, restore func()) {
 
 // found makes a single box's log with its events that of a cluster's first member.
 func (w *world) found(b *box, events []member.Applied) {
-	state := memberlog.Founding(uint64(len(events)))
+	state := memberlog.Founding(uint64(len(events))+1, uint64(len(events)))
 	b.id, b.disk.sealed, b.disk.segments, b.disk.end, b.disk.state = state.ID, events, nil, member.Mark{}, member.State{}
 	b.disk.keep(member.Write{Base: &state.At, State: state})
 	b.lost, b.left = false, false

@@ -20,8 +20,8 @@ var errAnotherVersion = errors.New("another version of this plan is being delive
 var errNothingToAmend = errors.New("no run that has not ended delivers this plan, so there is nothing to amend: without --amend all of it is delivered anew")
 
 // planPath is what a plan's path is recorded as: where it lies in the checkout, if it does.
-func (c *Conductor) planPath(path string) string {
-	if rel, err := filepath.Rel(c.runner.Root(), path); path != "" && err == nil && filepath.IsLocal(rel) {
+func planPath(root, path string) string {
+	if rel, err := filepath.Rel(root, path); path != "" && err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
 	}
 	return path

@@ -229,7 +229,7 @@ func (s *survey) works(ctx context.Context, id string, wanted func(order.Left) b
 		s.part(r, "").left = &order.Left{Branch: cmp.Or(r.Branch, id)}
 		return nil
 	}
-	all, err := s.c.runner.Left(ctx, r.Run)
+	all, err := s.c.at(r.Home).Left(ctx, r.Run)
 	for _, l := range all {
 		if wanted(l) {
 			s.part(r, l.Task).left = &l
@@ -383,13 +383,13 @@ func (c *Conductor) removeWork(ctx context.Context, p *remains) error {
 		if err := c.recordRemoved(ctx, p, said); err != nil {
 			return err
 		}
-		return c.runner.PutAway(ctx, p.run.Run, *p.left)
+		return c.at(p.run.Home).PutAway(ctx, p.run.Run, *p.left)
 	case goes:
 		said.Worktree, said.Branch, said.Commit = p.left.Worktree != "", p.left.Branch, p.left.Commit
 		if err := c.recordRemoved(ctx, p, said); err != nil {
 			return err
 		}
-		return c.runner.Discard(ctx, p.run.Run, *p.left)
+		return c.at(p.run.Home).Discard(ctx, p.run.Run, *p.left)
 	}
 	return nil
 }
@@ -408,7 +408,7 @@ func (c *Conductor) removeRecords(ctx context.Context, p *remains, records []ord
 		if err != nil {
 			break
 		}
-		err = c.runner.RemoveRecord(r)
+		err = c.at(p.run.Home).RemoveRecord(r)
 	}
 	return err
 }

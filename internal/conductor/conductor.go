@@ -32,10 +32,10 @@ type Options struct {
 	Now      func() time.Time // time.Now if nil
 	Logger   *slog.Logger     // may be nil
 
-	// Machines returns all runners, with home; nil if there is home alone. How many sessions they have need not be
-	// said. It does not wait, and may be called
+	// Machines returns all runners, with the home of runs ([delivery.Started.Home]); nil if there is home alone. How many sessions they have
+	// need not be said. It does not wait, and may be called
 	// by anybody at any time. When something about them changes, [Conductor.MachinesChanged] is called.
-	Machines func() []delivery.Machine
+	Machines func(home string) []delivery.Machine
 }
 
 // Conductor brings on all runs of a ledger.
@@ -47,7 +47,7 @@ type Conductor struct {
 	exit     bool
 	mail     *mailbox.Set // of sessions
 	now      func() time.Time
-	machines func() []delivery.Machine
+	machines func(home string) []delivery.Machine
 	logger   *slog.Logger
 	starting keylock.Lock[struct{}] // held by who starts a run
 	cleaning keylock.Lock[struct{}] // held by who removes what is left of runs
@@ -60,7 +60,7 @@ type Conductor struct {
 	drain      atomic.Bool   // no agent is started any more
 	drainBegun chan struct{} // closed then
 
-	group *background.Group // the deciders
+	group atomic.Pointer[background.Group] // the deciders
 }
 
 // New makes a conductor, which delivers no plans until it is started.
@@ -73,21 +73,28 @@ func New(l Ledger, o Options) *Conductor {
 		c.now = time.Now
 	}
 	if c.machines == nil {
-		c.machines = func() []delivery.Machine { return nil }
+		c.machines = func(string) []delivery.Machine { return nil }
 	}
 	if c.logger == nil {
 		c.logger = slog.New(slog.DiscardHandler)
 	}
 	c.drain.Store(o.Draining)
-	c.group = background.New(l.Context())
+	c.group.Store(background.New(l.Context()))
 	l.Attach(c)
 	return c
+}
+
+// Use has runs carried out by a runner. Start does it; before a conductor that is not started yet is asked anything, this does.
+func (c *Conductor) Use(r order.Runner) {
+	if c.runner != r { // who asks meanwhile reads it
+		c.runner = r
+	}
 }
 
 // Start brings on all runs that have not ended, by a runner. It waits no longer than patience for a look at the
 // user's checkout, and fails only if ctx ends.
 func (c *Conductor) Start(ctx context.Context, r order.Runner, patience time.Duration) error {
-	c.runner = r
+	c.Use(r)
 	c.lookAgain(ctx, patience)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -102,7 +109,7 @@ func (c *Conductor) Start(ctx context.Context, r order.Runner, patience time.Dur
 		c.conduct(subject)
 	}
 	if !c.Draining() {
-		c.group.Go(func(ctx context.Context) {
+		c.group.Load().Go(func(ctx context.Context) {
 			c.tidy(ctx, marked)
 			c.keep(ctx)
 		})
@@ -111,7 +118,16 @@ func (c *Conductor) Start(ctx context.Context, r order.Runner, patience time.Dur
 }
 
 // Stop ends what is under way, and returns when it has ended. Sessions go on.
-func (c *Conductor) Stop() { c.group.Stop() }
+func (c *Conductor) Stop() { c.group.Load().Stop() }
+
+// Rest does the same, and lets the conductor be started again: another box conducts meanwhile.
+func (c *Conductor) Rest() {
+	c.group.Load().Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.deciders)
+	c.group.Store(background.New(c.ledger.Context()))
+}
 
 // lookAgain looks how everything is that the agents of runs that go on should leave alone. Git may hang
 // in a checkout; the runs go on without the look then.
@@ -120,28 +136,46 @@ func (c *Conductor) lookAgain(ctx context.Context, patience time.Duration) {
 	if len(live) == 0 || c.Draining() {
 		return
 	}
-	var branches []string
+	branches := map[string][]string{} // by the home of their runs
 	for _, subject := range live {
-		c.ledger.WithRun(subject, func(r *delivery.Run) { branches = append(branches, r.Branch) })
+		c.ledger.WithRun(subject, func(r *delivery.Run) { branches[r.Home] = append(branches[r.Home], r.Branch) })
 	}
 	looking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := c.runner.Resume(looking, false, branches...)
-	if looking.Err() != nil && ctx.Err() == nil {
-		c.logger.Warn("the checkout was not looked at in time (try `git status` there): what the next agent changes in it may not be noticed", "checkout", c.runner.Root(), "patience", patience)
+	for home, its := range branches {
+		x := c.at(home)
+		err := x.Resume(looking, false, its...)
+		if looking.Err() != nil && ctx.Err() == nil {
+			c.logger.Warn("the checkout was not looked at in time (try `git status` there): what the next agent changes in it may not be noticed", "checkout", x.Root(), "patience", patience)
+		}
+		if err != nil {
+			c.logger.Warn("it is not known how the settings of reviewers' programs were", "error", err)
+		}
 	}
-	if err != nil {
-		c.logger.Warn("it is not known how the settings of reviewers' programs were", "error", err)
+}
+
+// at returns who carries out the orders of the runs with a home.
+func (c *Conductor) at(home string) order.Runner {
+	if all, ok := c.runner.(order.Homes); ok {
+		return all.Of(home)
 	}
+	return c.runner
+}
+
+// homeOf returns the home of a run.
+func (c *Conductor) homeOf(run string) (home string) {
+	c.ledger.WithRun(run, func(r *delivery.Run) { home = r.Home })
+	return home
 }
 
 // conduct returns the decider of a run, which begins if there is none.
 func (c *Conductor) conduct(subject string) *decider {
+	home := c.homeOf(subject) // before the lock, which others take while the state is locked
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.deciders[subject]
 	if d == nil {
-		d = c.begin(subject)
+		d = c.begin(subject, home)
 		c.deciders[subject] = d
 	}
 	return d
@@ -165,7 +199,7 @@ func (c *Conductor) tidy(ctx context.Context, marked []string) {
 		case !found: // its box was killed before it was recorded
 			c.runner.Unmark(subject)
 		default:
-			c.runner.Finished(ctx, r)
+			c.at(r.Home).Finished(ctx, r)
 		}
 	}
 }
@@ -177,18 +211,18 @@ func (c *Conductor) Moved(run string) {
 	}
 }
 
-// Machines returns all runners, less how many sessions they have; nil if there is home alone.
-func (c *Conductor) Machines() []delivery.Machine { return c.machines() }
+// Machines returns all runners, with the home of runs, less how many sessions they have; nil if there is home alone.
+func (c *Conductor) Machines(home string) []delivery.Machine { return c.machines(home) }
 
 // loaded returns them with the sessions that they have by all runs.
-func (c *Conductor) loaded() []delivery.Machine {
-	machines := c.machines()
+func (c *Conductor) loaded(home string) []delivery.Machine {
+	machines := c.machines(home)
 	if machines == nil {
 		return nil
 	}
 	sessions := map[string]int{}
 	for _, run := range c.ledger.LiveRuns() {
-		c.ledger.WithRun(run, func(r *delivery.Run) { r.CountOn(sessions) })
+		c.ledger.WithRun(run, func(r *delivery.Run) { r.CountOn(sessions, home) })
 	}
 	return delivery.Loaded(machines, sessions)
 }
@@ -313,7 +347,7 @@ func (c *Conductor) Renew(session string) { c.ledger.Extend(session) }
 
 // fail stops the box because a run can't be brought on.
 func (c *Conductor) fail(run string, err error) {
-	if err != nil && c.group.Context().Err() == nil && !errors.Is(err, context.Canceled) {
+	if err != nil && c.group.Load().Context().Err() == nil && !errors.Is(err, context.Canceled) {
 		c.ledger.Fail(fmt.Errorf("the run %s: %w", run, err))
 	}
 }

@@ -442,7 +442,7 @@ func TestEndIsShort(t *testing.T) {
 func TestProblem(t *testing.T) {
 	for err, want := range map[error]string{
 		errNoDelivery: api.CodeConflict, errNoAgent: api.CodeConflict, order.ErrNoProgram: api.CodeConflict, order.ErrNoModel: api.CodeConflict, order.ErrNoSandbox: api.CodeConflict,
-		order.ErrUnprotected: api.CodeConflict, errBranchTaken: api.CodeConflict, order.ErrNoCommit: api.CodeConflict,
+		order.ErrUnprotected: api.CodeConflict, order.ErrUnreached: api.CodeBusy, errBranchTaken: api.CodeConflict, order.ErrNoCommit: api.CodeConflict,
 		errAnotherVersion: api.CodeConflict, errNothingToAmend: api.CodeConflict, errOtherAudit: api.CodeConflict, errOtherSettings: api.CodeConflict, errNotGiven: api.CodeConflict, errNothingGiven: api.CodeConflict, delivery.ErrNotPlanned: api.CodeConflict, delivery.ErrMerging: api.CodeConflict, delivery.ErrAmendedMuch: api.CodeConflict, delivery.ErrOtherWork: api.CodeInvalid,
 		errSessionGone: api.CodeGone, errNoMessage: api.CodeInvalid, errNoComment: api.CodeInvalid, errAcceptComments: api.CodeInvalid, errBackNoChange: api.CodeInvalid, box.ErrStopping: api.CodeStopping, work.ErrNoSession: api.CodeNotFound,
 		delivery.ErrFinished: api.CodeConflict, box.ErrOutcomeUnknown: api.CodeUnknown, errBroken: api.CodeInternal,
@@ -452,8 +452,8 @@ func TestProblem(t *testing.T) {
 			t.Errorf("%v is %+v; want %s", err, p, want)
 		}
 	}
-	if n := len(problems); n != 23 {
-		t.Errorf("the conductor has %d problems of its own; this test knows 23", n)
+	if n := len(problems); n != 24 {
+		t.Errorf("the conductor has %d problems of its own; this test knows 24", n)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type decider struct {
 	now      func() time.Time
 	logger   *slog.Logger
 	subject  string
+	home     string // of the run
 	inputs   chan input
 	moved    chan struct{}      // something happened to the run
 	halts    chan chan struct{} // somebody waits for it to have looked whether it may go on
@@ -44,14 +46,14 @@ type input struct {
 	reply chan error
 }
 
-// begin makes a decider for a run, and starts it.
-func (c *Conductor) begin(subject string) *decider {
+// begin makes a decider for a run with a home, and starts it.
+func (c *Conductor) begin(subject, home string) *decider {
 	d := &decider{
-		all: c, ledger: c.ledger, runner: c.runner, now: c.now, logger: c.logger, subject: subject,
+		all: c, ledger: c.ledger, runner: c.at(home), now: c.now, logger: c.logger, subject: subject, home: home,
 		inputs: make(chan input), moved: make(chan struct{}, 1), halts: make(chan chan struct{}), over: make(chan struct{}),
 		inFlight: inFlight{due: map[string]*flight{}},
 	}
-	begun := c.group.Go(func(ctx context.Context) {
+	begun := c.group.Load().Go(func(ctx context.Context) {
 		defer close(d.over)
 		c.fail(subject, d.run(ctx))
 		d.inFlight.end()
@@ -139,7 +141,7 @@ func (d *decider) run(ctx context.Context) error {
 		select {
 		case in := <-d.inputs:
 			in.reply <- d.take(ctx, in.what)
-			if _, ended := in.what.(delivery.End); ended && d.all.machines() != nil {
+			if _, ended := in.what.(delivery.End); ended && d.all.machines(d.home) != nil {
 				d.all.MachinesChanged() // there is a place, maybe for another run
 			}
 		case looked := <-d.halts:
@@ -159,6 +161,10 @@ func (d *decider) run(ctx context.Context) error {
 // look again, and whether the run goes on.
 func (d *decider) goOn(ctx context.Context) (wake time.Time, live bool, err error) {
 	if !d.exposed && !d.all.Draining() { // nothing goes on before it is recorded what is not protected any more
+		if d.homeAway() { // which home knows: this is looked at again when home is there
+			d.ledger.WithRun(d.subject, func(r *delivery.Run) { live = r.Live() })
+			return wake, live, nil
+		}
 		switch err := d.take(ctx, delivery.Unprotected{What: d.runner.Unprotected()}); {
 		case unsure(err):
 			d.logger.Warn("what is not protected any more is not recorded yet", "run", d.subject, "error", err)
@@ -204,9 +210,14 @@ func (d *decider) goOn(ctx context.Context) (wake time.Time, live bool, err erro
 	return wake, live, nil
 }
 
+// homeAway reports whether nothing is heard of the run's home.
+func (d *decider) homeAway() bool {
+	return slices.ContainsFunc(d.all.machines(d.home), func(m delivery.Machine) bool { return m.Name == "" && m.Away })
+}
+
 // moment is what there is to decide by, besides what is recorded.
 func (d *decider) moment() delivery.Moment {
-	return delivery.Moment{Now: d.now(), Machines: d.all.loaded(), Gates: d.inFlight.gates()}
+	return delivery.Moment{Now: d.now(), Machines: d.all.loaded(d.home), Gates: d.inFlight.gates()}
 }
 
 // take records what an input leads to. If something else happens to a subject

@@ -161,5 +161,5 @@ func (c *Conductor) acceptFollowed(subject string) error {
 	if !distrust || c.runner == nil {
 		return nil
 	}
-	return c.runner.AcceptFollowed()
+	return c.at(c.homeOf(subject)).AcceptFollowed()
 }

@@ -46,7 +46,7 @@ func (c *Conductor) sight(ctx context.Context, subject, task string) (api.Sight,
 	case v.Role == delivery.RoleMerge:
 		return v, nil
 	}
-	seen, err := c.runner.Sight(ctx, r, task)
+	seen, err := c.at(r.Home).Sight(ctx, r, task)
 	v.Commit, v.Tree, v.Base = seen.Commit, seen.Tree, seen.Base
 	return v, err
 }
@@ -169,7 +169,7 @@ func (c *Conductor) Take(ctx context.Context, actor, id string) (api.Taken, erro
 	c.ledger.WithRun(subject, func(run *delivery.Run) {
 		r, v.Work, v.Session = run.Copy(), order.ItemID(run.ID, task), run.Task(task).Item.Session()
 	})
-	v.Worktree, err = c.runner.Room(ctx, r, task)
+	v.Worktree, err = c.at(r.Home).Room(ctx, r, task)
 	return v, err
 }
 
@@ -219,7 +219,7 @@ func (c *Conductor) commitGiven(ctx context.Context, subject, task string, in de
 	if r == nil || c.runner == nil {
 		return "", nil
 	}
-	commit, files, err := c.runner.Commit(ctx, *r, task)
+	commit, files, err := c.at(r.Home).Commit(ctx, *r, task)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()

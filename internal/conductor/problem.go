@@ -26,6 +26,7 @@ var problems = []struct {
 }{
 	{errNoDelivery, api.CodeConflict},
 	{errNoAgent, api.CodeConflict},
+	{order.ErrUnreached, api.CodeBusy},
 	{order.ErrNoProgram, api.CodeConflict},
 	{order.ErrNoModel, api.CodeConflict},
 	{order.ErrNoSandbox, api.CodeConflict},

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
@@ -27,7 +28,7 @@ func (c *Conductor) takeReport(ctx context.Context, d *decider, name string, r a
 	switch r.Kind {
 	case api.ReportTurn:
 		c.mail.Answered(name, r.Prompt, false)
-		in, err := c.turn(name, r)
+		in, err := c.turn(d.runner, name, r)
 		if err == nil {
 			err = d.trustWord(ctx, name)
 		}
@@ -35,7 +36,7 @@ func (c *Conductor) takeReport(ctx context.Context, d *decider, name string, r a
 			err = d.handIn(ctx, in)
 		}
 		if err == nil {
-			c.runner.TurnEnded(name, r.Prompt)
+			d.runner.TurnEnded(name, r.Prompt)
 		}
 		return err
 	case api.ReportNote:
@@ -70,7 +71,7 @@ func (c *Conductor) takeReport(ctx context.Context, d *decider, name string, r a
 	case api.ReportEnded:
 		err := c.sessionEnded(ctx, d, name, r)
 		if err == nil {
-			c.runner.Gone(name)
+			d.runner.Gone(name)
 		}
 		return err
 	}
@@ -99,7 +100,7 @@ func (c *Conductor) sessionEnded(ctx context.Context, d *decider, name string, r
 // commitOf commits what a session at home has left, so that others can go on with it elsewhere, and returns the commit; nothing if
 // there is home alone, or nothing to commit it for. Work of which there is no commit is gone on with at home.
 func (d *decider) commitOf(ctx context.Context, name string) string {
-	if d.all.machines() == nil {
+	if d.all.machines(d.home) == nil {
 		return ""
 	}
 	var r delivery.Run
@@ -122,19 +123,24 @@ func (d *decider) commitOf(ctx context.Context, name string) string {
 
 // lateWord records what a session says whose run is over. Others than runners' have said all before.
 func (c *Conductor) lateWord(name string, r api.SessionReport) error {
-	if c.machines() == nil || r.Kind != api.ReportTurn || r.Check() != nil {
+	if r.Kind != api.ReportTurn || r.Check() != nil {
 		return nil
 	}
 	subject, _, err := work.ParseSession(name)
 	if err != nil {
 		return err
 	}
-	in, err := c.turn(name, r)
+	run := c.ledger.RunOf(subject)
+	home := c.homeOf(run)
+	if c.machines(home) == nil {
+		return nil
+	}
+	in, err := c.turn(c.at(home), name, r)
 	if err != nil {
 		return err
 	}
 	var writes []delivery.Write
-	c.ledger.WithRun(c.ledger.RunOf(subject), func(run *delivery.Run) { writes, err = run.Decide(in, c.now()) })
+	c.ledger.WithRun(run, func(run *delivery.Run) { writes, err = run.Decide(in, c.now()) })
 	for _, w := range writes {
 		if err == nil && w.Item != "" {
 			err = c.ledger.RecordItem(w.Item, keyOfCommand(w.Do), w.Do)
@@ -143,8 +149,8 @@ func (c *Conductor) lateWord(name string, r api.SessionReport) error {
 	return err
 }
 
-// turn reads what a session reports of a turn.
-func (c *Conductor) turn(name string, r api.SessionReport) (delivery.Turn, error) {
+// turn reads what a session reports of a turn, with the evidence that its runner has.
+func (c *Conductor) turn(runner order.Runner, name string, r api.SessionReport) (delivery.Turn, error) {
 	in := delivery.Turn{
 		Session: name, Turn: r.Turn, Verdict: r.Verdict, Preview: c.ledger.Redact(r.Preview), NoAnswer: r.NoAnswer,
 		Key: fmt.Sprintf("turn/%s/%d", name, r.Turn),
@@ -162,9 +168,15 @@ func (c *Conductor) turn(name string, r api.SessionReport) (delivery.Turn, error
 		}
 	}
 	if x, _ := in.Signal.Exit(); x.EvidenceBundleRef != "" && c.exit {
-		var err error
-		in.Said.Evidence, err = c.ledger.KeepEvidence(func() ([]byte, error) { return c.runner.Evidence(name, x.EvidenceBundleRef, box.MaxEvidence) })
-		if err != nil {
+		var err, away error
+		in.Said.Evidence, err = c.ledger.KeepEvidence(func() ([]byte, error) {
+			data, err := runner.Evidence(name, x.EvidenceBundleRef, box.MaxEvidence)
+			if errors.Is(err, order.ErrUnreached) {
+				away = err
+			}
+			return data, err
+		})
+		if err = cmp.Or(err, away); err != nil { // what is away now is said again, and read then
 			return in, err
 		}
 	}

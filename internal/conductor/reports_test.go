@@ -210,7 +210,7 @@ func TestTurn(t *testing.T) {
 		conductor := New(conductortest.New(t.Context(), time.Now), Options{Exit: c.exit})
 		c.report.Turn, c.report.NoAnswer, c.report.Preview = 3, true, conductortest.Secret
 		c.report.NearMisses = []api.NearMiss{{Line: 7, Kind: agentsig.KindCheckpoint, Reason: agentsig.ReasonWrongID}}
-		got, err := conductor.turn("S000002-1.1", c.report)
+		got, err := conductor.turn(nil, "S000002-1.1", c.report)
 		if is := fmt.Sprintf("%s %s %s", got.Verdict, got.Signal.Kind, got.Signal.Subject); err != nil || is != c.want {
 			t.Errorf("%s: %q, %v; want %q", c.what, is, err, c.want)
 		}

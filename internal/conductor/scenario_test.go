@@ -297,7 +297,7 @@ func (s *story) start() {
 		s.ledger, s.failed = next, false
 	}
 	s.options.Config, s.options.Logger = settings(s.t, s.more), slog.New(s)
-	s.options.Machines = func() []delivery.Machine {
+	s.options.Machines = func(string) []delivery.Machine {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.machines

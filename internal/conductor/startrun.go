@@ -25,11 +25,12 @@ func (c *Conductor) Deliver(ctx context.Context, actor string, q api.StartRun, k
 	}
 	q.Plan = c.ledger.Redact(q.Plan)
 	text := []byte(q.Plan)
-	p, err := examine(ctx, c.runner, c.config, q)
+	x := c.at(q.Home)
+	p, err := examine(ctx, x, c.config, q)
 	if err != nil {
 		return api.Run{}, err
 	}
-	p.path = c.planPath(q.Path)
+	p.path = planPath(x.Root(), q.Path)
 	if q.DryRun {
 		return c.dryRun(q, p, text)
 	}
@@ -69,7 +70,7 @@ func (c *Conductor) Deliver(ctx context.Context, actor string, q api.StartRun, k
 	if q.Amend {
 		return api.Run{}, errNothingToAmend
 	}
-	subject, err = c.startRun(ctx, actor, text, p.plan, delivery.Started{Settings: p.settings, Base: p.base, Onto: p.onto, Key: key, Path: p.path})
+	subject, err = c.startRun(ctx, actor, text, p.plan, delivery.Started{Settings: p.settings, Base: p.base, Onto: p.onto, Key: key, Path: p.path, Home: q.Home})
 	if err != nil && !c.live(subject) { // whatever the ledger answers: a run that it has goes on
 		if unknown := (box.ConflictError{}); errors.As(err, &unknown) {
 			err = fmt.Errorf("the start of the run: %w (%w)", box.ErrOutcomeUnknown, err)
@@ -120,12 +121,15 @@ func (c *Conductor) startRun(ctx context.Context, actor string, text []byte, p p
 		return "", err
 	}
 	started.Title, started.Plan, started.Digest, started.Tasks = titleOf(p), blob, digest(text), len(p.Tasks)
-	started.Repo, started.Checks = c.runner.Root(), len(checkNames(c.config, p))
-	if err := c.takeBranch(ctx, p, &started); err != nil {
+	x := c.at(started.Home)
+	if started.Repo, started.Checks = x.Root(), len(checkNames(c.config, p)); started.Repo == "" {
+		return "", order.ErrUnreached
+	}
+	if err := c.takeBranch(ctx, x, p, &started); err != nil {
 		return "", err
 	}
 	subject := c.ledger.NewSubject()
-	if err := c.runner.Begin(ctx, subject, started.Branch, c.alone()); err != nil {
+	if err := x.Begin(ctx, subject, started.Branch, c.alone()); err != nil {
 		return "", err
 	}
 	return subject, c.ledger.RecordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: actor, Payload: started})
@@ -148,11 +152,11 @@ func digest(text []byte) string {
 
 // takeBranch gives a run its number and the branch that work is merged to. Branches and items of
 // an earlier box are not taken for ours.
-func (c *Conductor) takeBranch(ctx context.Context, p plan.Plan, s *delivery.Started) error {
+func (c *Conductor) takeBranch(ctx context.Context, x order.Runner, p plan.Plan, s *delivery.Started) error {
 	for n := c.ledger.LastRun() + 1; ; n++ {
 		s.ID = fmt.Sprintf("R%d", n)
 		s.Branch = c.config.BranchOf(s.ID)
-		free, err := c.runner.Free(ctx, s.ID)
+		free, err := x.Free(ctx, s.ID)
 		if err != nil {
 			return err
 		}
@@ -162,7 +166,7 @@ func (c *Conductor) takeBranch(ctx context.Context, p plan.Plan, s *delivery.Sta
 		}) {
 			continue
 		}
-		made, err := c.runner.MakeBranch(ctx, s.Branch, s.Base)
+		made, err := x.MakeBranch(ctx, s.Branch, s.Base)
 		switch {
 		case err != nil || made:
 			return err

@@ -98,6 +98,7 @@ type Started struct {
 	Checks   int         `json:"checks"`         // how many verification commands the gate has
 	Key      string      `json:"key,omitempty"`  // of the request that it was started by
 	Path     string      `json:"path,omitempty"` // of the plan's file, in the repository if it lies there
+	Home     string      `json:"home,omitempty"` // the box in whose directory it was started, of those that share the ledger; its runner is home to the run
 }
 
 // Reason is the payload of events that say nothing but why.

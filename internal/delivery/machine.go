@@ -15,7 +15,7 @@ type Machine struct {
 	Sessions int      // how many it has, of all runs
 	Draining bool     // it takes nothing new
 	Checks   bool     // it can run checks: it has the sandbox of the settings
-	Away     bool     // nothing is heard of it: it is here so that it can be named
+	Away     bool     // nothing is heard of it: it is here so that it can be named; while home is, nothing of the run is begun anywhere
 }
 
 // Moment is what decisions take of the world besides what is recorded.
@@ -25,10 +25,12 @@ type Moment struct {
 	Gates    map[string]string // the gate's commands that are under way, by their ids: who carries each out
 }
 
-// CountOn adds how many sessions the run has on each machine.
-func (r *Run) CountOn(n map[string]int) {
+// CountOn adds how many sessions the run has on each machine, of those that work for runs with this home.
+func (r *Run) CountOn(n map[string]int, home string) {
 	for _, s := range r.Sessions {
-		n[s.Runner]++
+		if s.Runner != "" || r.Home == home {
+			n[s.Runner]++
+		}
 	}
 }
 
@@ -39,6 +41,11 @@ func Loaded(machines []Machine, sessions map[string]int) []Machine {
 		loaded[i].Sessions = sessions[loaded[i].Name]
 	}
 	return loaded
+}
+
+// homeAway reports whether the box in whose directory the run was started is not reached. All work goes through its repository.
+func (m Moment) homeAway() bool {
+	return slices.ContainsFunc(m.Machines, func(o Machine) bool { return o.Name == "" && o.Away })
 }
 
 // machine returns the machine with this name; nil if it is not present.

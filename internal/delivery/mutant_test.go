@@ -233,7 +233,7 @@ func TestPlaceMutants(t *testing.T) {
 		{Name: "any machine runs checks", File: "place.go", Old: "!o.Checks || o.Draining || o.Away", New: "o.Away"},
 		{Name: "the gate leaves home that is set to it", File: "place.go", Old: "|| r.Settings.Gate == GateHome", New: ""},
 		{Name: "the gate is never on the developer's machine", File: "place.go", Old: "&& r.Settings.Gate != GateAny", New: ""},
-		{Name: "the gate moves when somebody comes", File: "place.go", Old: "ok && m.machine(on) != nil", New: "false && ok && m.machine(on) != nil"},
+		{Name: "the gate moves when somebody comes", File: "place.go", Old: "ok := m.Gates[t.command(DoGate)]; ok &&", New: "ok := m.Gates[t.command(DoGate)]; false && ok &&"},
 		{Name: "what nobody has a commit of is checked elsewhere", File: "place.go", Old: "m.Machines == nil || commit == \"\"", New: "m.Machines == nil || commit == \"none\""},
 		{Name: "what can't be judged is checked elsewhere", File: "place.go", Old: "t.Unpushed != \"\" ||", New: ""},
 		{Name: "a runner's word on other work counts", File: "decide.go", Old: "case in.Runner != \"\" && in.Commit != t.checked():", New: "case false:"},

@@ -196,7 +196,7 @@ func (r *Run) nextRepairer(at Moment) (Write, bool) {
 		}
 	}
 	switch place := r.place(role, at.Now); {
-	case r.Paused:
+	case r.Paused, at.homeAway():
 		return Write{}, false
 	case place == WaitBudget:
 		return r.askBudget()
@@ -264,7 +264,7 @@ func (r *Run) nextRequest(m Moment) (Write, bool) {
 				ID: r.questionID(), Task: q.Task, Request: q.Request, Cause: CauseExpert,
 				Text: "the agent asks for the expert " + q.Target + ", which you are: what should it know?", Context: q.Text,
 			}), true
-		case q.Expert == "" && r.mayStart() && r.expertFree(q.Target) && !r.lingers(q):
+		case q.Expert == "" && r.mayStart() && !m.homeAway() && r.expertFree(q.Target) && !r.lingers(q):
 			switch r.place(agentsig.RoleExpert, m.Now) {
 			case "":
 				can, never := r.expertOn(s.Runner, m)
@@ -351,6 +351,8 @@ func (r *Run) Why(t *Task, m Moment) Wait {
 		return WaitEnvironment
 	case r.proposed(t):
 		return WaitPerson
+	case m.homeAway() && (t.Item.Judged() || r.reviewSuffices(t) || t.Item.Phase == agentsig.PhaseCIPending):
+		return WaitHome
 	case t.Item.Judged() || r.reviewSuffices(t):
 		return WaitMerge
 	case t.Item.Phase == agentsig.PhaseCIPending:
@@ -371,6 +373,8 @@ func (r *Run) Why(t *Task, m Moment) Wait {
 		return WaitConflict
 	case r.Paused:
 		return WaitPaused
+	case m.homeAway():
+		return WaitHome
 	case r.Baseline == nil && r.Remediation.Stage == "":
 		return WaitBaseline
 	case !r.mayStart():

@@ -202,7 +202,7 @@ func (r *Run) GateOn(t *Task, m Moment) string {
 	if m.Machines == nil || commit == "" || t.Unpushed != "" || r.Settings.Gate == GateHome {
 		return ""
 	}
-	if on, ok := m.Gates[t.command(DoGate)]; ok && m.machine(on) != nil {
+	if on, ok := m.Gates[t.command(DoGate)]; ok && (on == "" || m.machine(on) != nil) {
 		return on
 	}
 	able := slices.DeleteFunc(slices.Clone(m.Machines), func(o Machine) bool { return !o.Checks || o.Draining || o.Away })

@@ -629,7 +629,7 @@ func (s *scenario) state() string {
 // moment is what there is to decide by.
 func (s *scenario) moment() delivery.Moment {
 	n := map[string]int{}
-	s.run.CountOn(n)
+	s.run.CountOn(n, s.run.Home)
 	m := delivery.Moment{Now: s.now, Gates: s.gates}
 	if s.machines != nil {
 		m.Machines = delivery.Loaded(s.machines, n)

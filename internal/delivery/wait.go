@@ -28,6 +28,7 @@ const (
 	WaitDependency  Wait = "dependency" // a task that it turned out to depend on
 	WaitConflict    Wait = "conflict"   // another one changes the same files
 	WaitPaused      Wait = "paused"
+	WaitHome        Wait = "home"     // the box in whose directory the run was started, which is not reached
 	WaitBaseline    Wait = "baseline" // the first checks
 	WaitProvider    Wait = "provider" // whose usage limit is reached
 	WaitLogin       Wait = "login"    // which its provider refuses
@@ -41,7 +42,7 @@ const (
 func Waits() []Wait {
 	return []Wait{
 		WaitCompleted, WaitCancelled, WaitQuestion, WaitEnvironment, WaitMerge, WaitGate, WaitBlocked, WaitSession, WaitBlocker,
-		WaitNobody, WaitPerson, WaitDependency, WaitConflict, WaitPaused, WaitBaseline, WaitProvider, WaitLogin, WaitAgents, WaitRole, WaitBudget, WaitRunner,
+		WaitNobody, WaitPerson, WaitDependency, WaitConflict, WaitPaused, WaitHome, WaitBaseline, WaitProvider, WaitLogin, WaitAgents, WaitRole, WaitBudget, WaitRunner,
 	}
 }
 
@@ -100,6 +101,11 @@ func (w Wait) Words(r *Run, t *Task, m Moment) string {
 		return "for " + t.Conflict.Path
 	case WaitPaused:
 		return "while paused"
+	case WaitHome:
+		if r.Home == "" {
+			return "the box whose directory the run was started in is not reached"
+		}
+		return "box " + r.Home + ", whose directory the run was started in, is not reached"
 	case WaitBaseline:
 		return "for the first checks"
 	case WaitProvider:

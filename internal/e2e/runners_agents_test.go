@@ -39,6 +39,7 @@ func TestRunnersAgents(t *testing.T) {
 	for _, name := range []string{"claude", "codex"} {
 		for _, gone := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s gone=%t", name, gone), func(t *testing.T) {
+				among(t, gone == (name == "claude"))
 				t.Parallel()
 				program := reals[slices.IndexFunc(reals, func(r real) bool { return r.name == name })]
 				bin := program.installed(t)

@@ -67,6 +67,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
+var all = flag.Bool("all", false, "each program and each attack in each sandbox, and as many runs and tasks as there can be; otherwise a part, in which every kind is")
+
 // world is a repository with a plan, and agents that do what a test says.
 type world struct {
 	t       *testing.T
@@ -77,6 +79,7 @@ type world struct {
 	env     []string                                             // besides this process's
 	before  []string                                             // what its commands are run by, and with
 	carrier func(address func() (string, error)) *http.Transport // of requests to the box, if it is not to be reached from here
+	source  func() []recorded                                    // what was recorded, if several boxes keep it
 }
 
 // The agent of all roles: it runs the first of these that is there, TASK.ROLE.N for
@@ -252,6 +255,9 @@ type recorded struct {
 // some of them when it seals, and a copy that is made meanwhile is no archive: then another one is made.
 func (w *world) events() []recorded {
 	w.t.Helper()
+	if w.source != nil {
+		return w.source()
+	}
 	keys := archive.Keys{Signer: w.key("signer.key"), Verifier: w.key("verifier.key")}
 	to := filepath.Join(w.t.TempDir(), "archive")
 	for late := time.Now().Add(time.Minute); ; {
@@ -278,20 +284,21 @@ func copied(from, to string, keys archive.Keys) (all []recorded, err error) {
 	names := map[string]string{}
 	err = a.Entries(0, func(_ int64, stored []byte) error {
 		e, err := ledger.Decode(stored)
-		if err != nil {
-			return err
+		if err == nil {
+			all = append(all, withName(e, names))
 		}
-		var p struct{ ID, Task string }
-		if e.ItemSeq == 1 && json.Unmarshal(e.Payload, &p) == nil {
-			names[e.Subject] = p.Task
-			if p.Task == "" {
-				names[e.Subject] = p.ID
-			}
-		}
-		all = append(all, recorded{e, names[e.Subject]})
-		return nil
+		return err
 	})
 	return all, err
+}
+
+// withName is an event with what it is about, by those before it, whose names are kept.
+func withName(e ledger.Event, names map[string]string) recorded {
+	var p struct{ ID, Task string }
+	if e.ItemSeq == 1 && json.Unmarshal(e.Payload, &p) == nil {
+		names[e.Subject] = cmp.Or(p.Task, p.ID)
+	}
+	return recorded{e, names[e.Subject]}
 }
 
 func (w *world) key(name string) string {

@@ -13,13 +13,16 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/durable"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/pin"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 )
@@ -38,6 +41,8 @@ type Enrolment struct {
 	Box    []string `json:"box"`     // addresses
 	BoxKey string   `json:"box_key"` // the hash of the box's
 	Labels []string `json:"labels,omitempty"`
+
+	Boxes []order.BoxAt `json:"boxes,omitempty"` // all boxes that share the ledger, as one has said last; none if the box stands alone
 }
 
 // Why there is no enrolment in a directory, or none is made there.
@@ -137,45 +142,111 @@ func undoing(dir string) func() error {
 	}
 }
 
-// Carrier carries requests to a box, whatever host they name: over TLS, to the first of its addresses that answers.
+// Carrier carries requests to a box, whatever host they name: over TLS, to the first of its addresses that answers. Of boxes that share a ledger
+// each is as good.
 type Carrier struct {
 	http.Transport
-	addresses []string
-	last      atomic.Int32 // which one answered
-	met       atomic.Bool  // one has
+	met atomic.Bool // one has answered
+
+	mu    sync.Mutex
+	doors []door
+	last  int // the one that answered last
 }
+
+// door is an address of a box.
+type door struct {
+	address string
+	config  *tls.Config
+	refused time.Time // when the box there did not know the runner
+}
+
+// refusedFor is how long it counts that one of several boxes did not know the runner: it may not have heard yet that the runner has joined.
+const refusedFor = 30 * time.Second
 
 const (
 	dialPatience = 10 * time.Second // for a box to take a connection and show its key, at one address
 	idlePatience = time.Minute
-	maxIdle      = 256 // connections that nobody uses are kept: a session has one, now and then
+
+	otherPatience = 2 * time.Second // the same, if there is another box to ask
+	maxIdle       = 256             // connections that nobody uses are kept: a session has one, now and then
 )
 
-// Carrier returns what carries a runner's requests to its box.
+// Carrier returns what carries a runner's requests to its box, or to any of those that share a ledger with it.
 func (e Enrolment) Carrier(key *pin.Key) *Carrier {
-	return NewCarrier(e.Box, pin.Client(key, e.BoxKey))
+	c := newCarrier()
+	c.SetBoxes(key, e)
+	return c
+}
+
+// SetBoxes has the carrier go to the boxes of an enrolment from now on. Connections that there are go on.
+func (c *Carrier) SetBoxes(key *pin.Key, e Enrolment) {
+	all := doors(e.Box, pin.Client(key, e.BoxKey))
+	for _, b := range e.Boxes {
+		for _, one := range doors(b.Addresses, pin.Client(key, b.Key)) {
+			if !slices.ContainsFunc(all, func(d door) bool { return d.address == one.address }) || b.Key != e.BoxKey {
+				all = append(all, one)
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := 0
+	if c.last < len(c.doors) {
+		at = max(0, slices.IndexFunc(all, func(d door) bool { return d.address == c.doors[c.last].address }))
+	}
+	c.doors, c.last = all, at
+}
+
+func doors(addresses []string, config *tls.Config) []door {
+	var all []door
+	for _, a := range addresses {
+		all = append(all, door{address: a, config: config})
+	}
+	return all
 }
 
 // NewCarrier returns what carries requests to a box that has these addresses.
 func NewCarrier(addresses []string, config *tls.Config) *Carrier {
-	c := &Carrier{addresses: addresses}
+	c := newCarrier()
+	c.doors = doors(addresses, config)
+	return c
+}
+
+func newCarrier() *Carrier {
+	c := &Carrier{}
 	c.Transport = http.Transport{
-		DialTLSContext:      func(ctx context.Context, network, _ string) (net.Conn, error) { return c.dial(ctx, network, config) },
+		DialTLSContext:      func(ctx context.Context, network, _ string) (net.Conn, error) { return c.dial(ctx, network) },
 		MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idlePatience,
 	}
 	return c
 }
 
-// RoundTrip implements [http.RoundTripper]. If the box does not know the runner's key it fails with an [api.Problem], as if it had answered so.
+// RoundTrip implements [http.RoundTripper]. If no box knows the runner's key it fails with an [api.Problem], as if it had answered so.
 func (c *Carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.URL.Scheme, r.URL.Host = "https", "box"
 	answer, err := c.Transport.RoundTrip(r)
 	var before *unproven
-	if pin.Refused(err) && !errors.As(err, &before) {
+	if pin.Refused(err) && !errors.As(err, &before) && c.refused(time.Now()) {
 		return nil, &api.Problem{Code: api.CodeUnauthorized, Message: "the box does not know this runner: it was removed there. Have it invited again, and join here (signalbox runner join LINE)"}
 	}
 	return answer, err
+}
+
+// refused notes that the box which was asked last does not know the runner, has another one be asked next, and reports whether none does.
+func (c *Carrier) refused(now time.Time) (all bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := c.doors[c.last].config
+	all = true
+	for i := range c.doors {
+		if c.doors[i].config == key { // the same box
+			c.doors[i].refused = now
+		}
+		all = all && now.Sub(c.doors[i].refused) < refusedFor
+	}
+	c.last = (c.last + 1) % len(c.doors)
+	return all
 }
 
 // unproven is why there is no connection: whoever is at the other end has not proven to be the box, so its word counts for nothing.
@@ -185,16 +256,26 @@ func (u *unproven) Unwrap() error { return u.error }
 
 // dial connects to the address where the box was last, or to the next one where it is: an address of one network can be another machine's in
 // another.
-func (c *Carrier) dial(ctx context.Context, network string, config *tls.Config) (net.Conn, error) {
+func (c *Carrier) dial(ctx context.Context, network string) (net.Conn, error) {
 	var all []error
-	first := int(c.last.Load())
-	for n := range c.addresses {
-		at := (first + n) % len(c.addresses)
-		one, cancel := context.WithTimeout(ctx, dialPatience)
-		conn, err := (&tls.Dialer{Config: config}).DialContext(one, network, c.addresses[at])
+	c.mu.Lock()
+	doors, first := c.doors, c.last
+	c.mu.Unlock()
+	patience := dialPatience
+	if doors[0].config != doors[len(doors)-1].config {
+		patience = otherPatience
+	}
+	for n := range doors {
+		at := (first + n) % len(doors)
+		one, cancel := context.WithTimeout(ctx, patience)
+		conn, err := (&tls.Dialer{Config: doors[at].config}).DialContext(one, network, doors[at].address)
 		cancel()
 		if err == nil {
-			c.last.Store(int32(at))
+			c.mu.Lock()
+			if at < len(c.doors) && c.doors[at].address == doors[at].address {
+				c.last = at
+			}
+			c.mu.Unlock()
 			c.met.Store(true)
 			return conn, nil
 		}

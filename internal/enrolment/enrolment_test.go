@@ -68,7 +68,7 @@ func listening(t *testing.T) (*box, access.Invitation) {
 	t.Helper()
 	b := &box{key: key(t), secret: access.InvitationSecret([32]byte{1})}
 	s := httptest.NewUnstartedServer(b)
-	s.TLS = pin.Server(b.key, nil, func(string) bool { return true })
+	s.TLS = pin.Server(b.key, nil, func(string) bool { return true }, func(string) bool { return false })
 	s.Config.ErrorLog = nil
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -249,7 +249,7 @@ func TestCarrier(t *testing.T) {
 func TestRemoved(t *testing.T) {
 	b, i := listening(t)
 	s := httptest.NewUnstartedServer(b)
-	s.TLS = pin.Server(b.key, nil, func(string) bool { return false })
+	s.TLS = pin.Server(b.key, nil, func(string) bool { return false }, func(string) bool { return false })
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	s.StartTLS()
 	t.Cleanup(s.Close)

@@ -44,10 +44,14 @@ type Known struct {
 
 // Options are what a fleet works with.
 type Options struct {
-	Home      Home
+	Home      Home                     // of all runs; where boxes share a ledger, of those that were started in this one's directory
+	HomeOf    func(box string) Home    // of the runs that were started in a box's directory ([delivery.Started.Home]): Home, or another; nil if Home is of all
+	Others    func() []Home            // all but Home; nil if there is none
+	BoxOf     func(name string) string // the box in whose directory the run was started that a session or a subject belongs to, by the ledger; nil if there is one
 	Conductor order.Conductor
 	Mail      *mailbox.Set
-	Known     func() []Known // the runners that have joined, by the ledger
+	Boxes     func() []order.BoxAt // where runners find the boxes that share the ledger; nil of one that stands alone
+	Known     func() []Known       // the runners that have joined, by the ledger
 	Runs      func() []string
 	Where     func(run, session string) string // the other machine that a session is on which has not ended, by the ledger; "" for none
 	Settings  order.Settings
@@ -57,9 +61,19 @@ type Options struct {
 	Logger    *slog.Logger
 }
 
-// Fleet hands each order to the runner that it is for.
+// Fleet hands each order to the runner that it is for. Home is that of the runs which it is asked about: that of others is another Fleet's
+// ([Fleet.Of]), which has the same machines.
 type Fleet struct {
 	Home
+	*shared
+
+	looking sync.Mutex // held while home is looked at
+	looked  time.Time
+	homely  delivery.Machine
+}
+
+// shared is what the fleets of all homes have in common: the runners on other machines, and what is to be done there.
+type shared struct {
 	o     Options
 	began time.Time
 
@@ -70,9 +84,7 @@ type Fleet struct {
 
 	knew []Known // when it was looked last; nil if it never was
 
-	looking sync.Mutex // held while home is looked at
-	looked  time.Time
-	homely  delivery.Machine
+	homes map[Home]*Fleet // of other homes, as they were asked for
 
 	arm chan struct{} // has something when there is a machine to watch
 
@@ -107,13 +119,66 @@ func (m *machine) left() bool { return m.here.Leaving && len(m.here.Alive) == 0 
 
 // New makes a fleet. Whoever makes one stops it.
 func New(o Options) *Fleet {
-	f := &Fleet{Home: o.Home, o: o, began: o.Now(), machines: map[string]*machine{}, sessions: map[string]string{}, arm: make(chan struct{}, 1), group: background.New(context.Background())}
+	f := &Fleet{Home: o.Home, shared: &shared{
+		o: o, began: o.Now(), machines: map[string]*machine{}, sessions: map[string]string{}, homes: map[Home]*Fleet{}, arm: make(chan struct{}, 1),
+		group: background.New(context.Background()),
+	}}
+	f.homes[o.Home] = f
 	f.group.Go(f.watch)
 	return f
 }
 
+// Of returns the fleet for the runs that were started in a box's directory, as [order.Homes] has it.
+func (f *Fleet) Of(box string) order.Runner { return f.At(box) }
+
+// At returns the fleet for the runs that were started in a box's directory. Only the first one is stopped.
+func (f *Fleet) At(box string) *Fleet {
+	if f.o.HomeOf == nil {
+		return f
+	}
+	home := f.o.HomeOf(box)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	its := f.homes[home]
+	if its == nil {
+		its = &Fleet{Home: home, shared: f.shared}
+		f.homes[home] = its
+	}
+	return its
+}
+
+// homeOf returns the fleet for the run that a session or a subject belongs to.
+func (f *Fleet) homeOf(name string) *Fleet {
+	if f.o.BoxOf == nil {
+		return f
+	}
+	return f.At(f.o.BoxOf(name))
+}
+
+// elsewhere reports whether home is another box's.
+func (f *Fleet) elsewhere() bool { return f.Home != f.o.Home }
+
+// others are the homes of other boxes.
+func (f *Fleet) others() []Home {
+	if f.o.Others == nil {
+		return nil
+	}
+	return f.o.Others()
+}
+
 // Stop ends what the fleet does by itself.
 func (f *Fleet) Stop() { f.group.Stop() }
+
+// Anew forgets what was heard of runners: another box may have led meanwhile, and they say anew how they are. Nothing is under way when it is called.
+func (f *Fleet) Anew() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.machines {
+		m.hangUp()
+	}
+	f.machines, f.sessions, f.knew, f.began = map[string]*machine{}, map[string]string{}, nil, f.o.Now()
+	f.homes = map[Home]*Fleet{f.o.Home: f.homes[f.o.Home]}
+}
 
 // Errors of those who speak for a runner.
 var (
@@ -385,15 +450,21 @@ func (f *Fleet) Gone(session string) {
 	at := f.runnerOf(session)
 	if at == "" {
 		f.Home.Gone(session)
+		if f.elsewhere() {
+			f.o.Mail.Forget(session) // a home of another box leaves that to who leads
+		}
 		return
 	}
 	f.call(at, order.Call{Do: order.CallGone, Session: &delivery.Session{ID: session}})
 	f.forget(session)
 }
 
-// Alive returns the sessions whose processes run, as far as that is known: not those of a runner that is lost.
+// Alive returns the sessions whose processes run, of all homes, as far as that is known: not those of a runner that is lost.
 func (f *Fleet) Alive() []string {
-	alive := f.Home.Alive()
+	alive := f.o.Home.Alive()
+	for _, h := range f.others() {
+		alive = append(alive, h.Alive()...)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, m := range f.machines {
@@ -474,8 +545,12 @@ func (f *Fleet) Ready() error {
 	return err
 }
 
-// homeNow is what can be done at home, looked at no more often than a runner elsewhere says what it can do.
+// homeNow is what can be done at home, looked at no more often than a runner elsewhere says what it can do. What another box says of itself is
+// known without a look.
 func (f *Fleet) homeNow() delivery.Machine {
+	if f.elsewhere() {
+		return f.Machine()
+	}
 	f.looking.Lock()
 	defer f.looking.Unlock()
 	if now := f.o.Now(); f.looked.IsZero() || now.Sub(f.looked) >= order.Heartbeat {
@@ -486,13 +561,16 @@ func (f *Fleet) homeNow() delivery.Machine {
 	return m
 }
 
-// Machines are those that work can be given to now, and those that are away: nil if there is none but home.
+// Machines are those that work can be given to now, and those that are away: nil if there is none but home, and home is there.
 func (f *Fleet) Machines() []delivery.Machine {
 	known := f.o.Known()
-	if len(known) == 0 {
+	if len(known) == 0 && !f.elsewhere() {
 		return nil
 	}
 	home := f.homeNow()
+	if len(known) == 0 && !home.Away {
+		return nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := []delivery.Machine{home}

@@ -45,7 +45,7 @@ func TestCarryOut(t *testing.T) {
 		if got := sent(t, again); !slices.Equal(got, []string{"settings", "order " + name, "due " + name}) {
 			t.Fatalf("a new connection is sent %q", got)
 		}
-		if refs, err := f.Fetches("gpu1", name); err != nil || !slices.Equal(refs, []string{"refs/heads/b"}) {
+		if refs, _, err := f.Fetches("gpu1", name); err != nil || !slices.Equal(refs, []string{"refs/heads/b"}) {
 			t.Error(refs, err)
 		}
 		if heard, err := f.Done("gpu1", order.Done{Name: name}); err != nil || heard.Unknown {
@@ -58,7 +58,7 @@ func TestCarryOut(t *testing.T) {
 		if got := sent(t, again); !slices.Equal(got, []string{"due "}) {
 			t.Errorf("afterwards it is sent %q", got)
 		}
-		if _, err := f.Fetches("gpu1", name); !errors.Is(err, ErrNotYours) {
+		if _, _, err := f.Fetches("gpu1", name); !errors.Is(err, ErrNotYours) {
 			t.Errorf("it may still be fetched: %v", err)
 		}
 		if len(f.sessions) != 0 {

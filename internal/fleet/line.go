@@ -85,7 +85,11 @@ func (f *Fleet) Here(name string, here order.Here) (order.There, error) {
 	if changed {
 		f.o.Conductor.MachinesChanged()
 	}
-	return order.There{Protocol: order.Protocol(), Update: update, Draining: k.Draining || update != "", Runs: f.o.Runs()}, nil
+	there := order.There{Protocol: order.Protocol(), Update: update, Draining: k.Draining || update != "", Runs: f.o.Runs()}
+	if f.o.Boxes != nil {
+		there.Boxes = f.o.Boxes()
+	}
+	return there, nil
 }
 
 // misheard notes which protocol and version a runner has that is not understood, for people to see. It counts as silent: what it had goes
@@ -397,9 +401,13 @@ func (f *Fleet) Speaks(session, runner string) error {
 
 // Owns says why a runner may not push, or write down, what a session does: it is another's. One that is over is still its runner's.
 func (f *Fleet) Owns(session, runner string) error {
-	at := cmp.Or(f.runnerOf(session), f.Elsewhere(session))
+	home := f.homeOf(session)
+	at := cmp.Or(f.runnerOf(session), home.Elsewhere(session))
 	if at == runner {
 		return nil
+	}
+	if at == "" && home.elsewhere() && home.Machine().Away { // who may not is told so for good
+		return order.ErrUnreached
 	}
 	return fmt.Errorf("%w: the session %.60q", ErrNotYours, session)
 }
@@ -419,16 +427,19 @@ func (f *Fleet) Record(name string, s order.Said) error {
 	} else if !checks {
 		return fmt.Errorf("%w: the checks of %.60q", ErrNotYours, s.Of)
 	}
-	return f.Home.Record(name, s)
+	return f.homeOf(s.Of).Home.Record(name, s)
 }
 
-// Fetches returns the refs that a runner may fetch for an order that it has.
-func (f *Fleet) Fetches(name, ordered string) ([]string, error) {
+// Fetches returns the refs that a runner may fetch for an order that it has, and the home of the order's run, whose they are.
+func (f *Fleet) Fetches(name, ordered string) (refs []string, home Home, err error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	fl := f.heardOf(name).flights[ordered]
+	f.mu.Unlock()
 	if fl == nil {
-		return nil, ErrNotYours
+		return nil, nil, ErrNotYours
 	}
-	return slices.Clone(fl.Fetch), nil
+	return slices.Clone(fl.Fetch), f.At(fl.Run.Home).Home, nil
 }
+
+// HomeOf returns the home of the run that a session belongs to.
+func (f *Fleet) HomeOf(session string) Home { return f.homeOf(session).Home }

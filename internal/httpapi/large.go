@@ -25,7 +25,8 @@ const largePatience = 2 * time.Minute
 var errNoRoom = fmt.Errorf("large requests of %d MiB are being taken, and for %v none has ended: try again later", largeRoom>>20, largePatience)
 
 // body is the body of a request, of which at most so many bytes are read. It takes room for all of them when
-// more has come than a small one has: who sends nothing takes nobody's room.
+// more has come than a small one has: who sends nothing takes nobody's room. One that may be longer than all the room is never held as a whole,
+// and takes none.
 type body struct {
 	io.ReadCloser
 	w     http.ResponseWriter
@@ -38,7 +39,7 @@ type body struct {
 
 // bound bounds the body of a request. The room that it takes is kept until end is called.
 func (s *Server) bound(w http.ResponseWriter, r *http.Request, most int64) (bounded *http.Request, end func()) {
-	b := &body{http.MaxBytesReader(w, r.Body, most), w, r, s.room, most, smallBody + 1, most <= smallBody}
+	b := &body{http.MaxBytesReader(w, r.Body, most), w, r, s.room, most, smallBody + 1, most <= smallBody || most > largeRoom}
 	bounded = r.WithContext(r.Context()) // the server has to find the body as it was, to leave what was not read of it
 	bounded.Body = b
 	return bounded, b.end
@@ -72,7 +73,7 @@ func (b *body) take() error {
 }
 
 func (b *body) end() {
-	if b.took && b.most > smallBody {
+	if b.took && b.most > smallBody && b.most <= largeRoom {
 		b.room.Release(b.most)
 	}
 }

@@ -140,14 +140,35 @@ func (d description) operations(t *testing.T) map[string]string {
 
 func TestOpenAPIRoutes(t *testing.T) {
 	b := openBox(t)
-	s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil)
+	s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).WithCluster(clusterOf(made(t)))
 	want := map[string]string{"GET /healthz": "", "GET /readyz": ""}
-	for _, r := range slices.Concat(s.routes(), s.enrolment()) {
+	for _, r := range slices.Concat(s.routes(), s.enrolment(), s.clusterRoutes()) {
+		if r.needs == access.ToShare || r.pattern == "POST "+introducePath { // as what runners are told, what boxes say to each other is no API
+			continue
+		}
 		want[r.pattern] = schemes(r.needs)
 	}
 	described := describe(t).operations(t)
 	if diff := cmp.Diff(want, described); diff != "" {
 		t.Errorf("routes (-) and docs/openapi.yaml (+):\n%s", diff)
+	}
+}
+
+// What any box answers by what it has is described so, and nothing else is.
+func TestOpenAPIStale(t *testing.T) {
+	for path, methods := range describe(t).Paths {
+		for method, node := range methods {
+			text, err := yaml.Marshal(&node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := slices.Contains(answeredFromFold, strings.ToUpper(method)+" "+path)
+			for _, ref := range []string{"parameters/Stale", "headers/Events", "headers/Age"} {
+				if got := strings.Contains(string(text), "#/components/"+ref); got != want {
+					t.Errorf("%s %s: %s is there: %t, want %t", method, path, ref, got, want)
+				}
+			}
+		}
 	}
 }
 
@@ -170,13 +191,13 @@ func TestOpenAPISchemas(t *testing.T) {
 	d := describe(t)
 	requests := []any{
 		api.AddWork{}, api.Claim{}, api.Report{}, api.Override{}, api.StartRun{}, api.Answer{}, api.Message{},
-		api.Ask{}, api.Signalled{}, api.CallDecided{}, api.CallEnded{}, api.Answered{}, api.NewToken{}, api.NewPage{}, api.NewRunner{}, api.DrainRunner{}, api.JoinRunner{},
+		api.Ask{}, api.Signalled{}, api.CallDecided{}, api.CallEnded{}, api.Answered{}, api.NewToken{}, api.NewPage{}, api.NewRunner{}, api.DrainRunner{}, api.JoinRunner{}, api.NewMember{}, api.JoinCluster{},
 	}
 	sessions := []any{api.SessionReport{}, api.SaidSignal{}}
 	answers := []any{
-		api.Work{}, work.Statement{}, work.Evidence{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.NextEvents{}, api.Status{}, api.BoxStatus{}, api.LedgerStatus{}, api.Messages{},
+		api.Work{}, work.Statement{}, work.Evidence{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.NextEvents{}, api.Status{}, api.BoxStatus{}, api.LedgerStatus{}, api.Messages{}, api.InCluster{},
 		api.Run{}, api.Task{}, api.Agent{}, api.Repair{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
-		api.Conversation{}, conversation.Exchange{}, api.ClientToken{}, api.CreatedToken{}, api.PageLink{}, api.Runner{}, api.Invitation{}, api.JoinedRunner{},
+		api.Conversation{}, conversation.Exchange{}, api.ClientToken{}, api.CreatedToken{}, api.PageLink{}, api.Runner{}, api.Invitation{}, api.JoinedRunner{}, api.ClusterStatus{}, api.MemberStatus{}, api.JoinedCluster{}, access.Member{},
 	}
 	for _, v := range slices.Concat(requests, sessions, answers) {
 		d.compare(t, reflect.TypeOf(v).Name(), v)
@@ -204,7 +225,7 @@ func (d description) compare(t *testing.T, name string, v any) {
 	want, got := map[string]string{}, map[string]string{}
 	var required []string
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
-		if f.Anonymous { // its fields are visible themselves
+		if f.Anonymous || f.Tag.Get("json") == "-" { // its fields are visible themselves; what is on no wire
 			continue
 		}
 		member, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -305,6 +326,8 @@ func TestOpenAPIEnums(t *testing.T) {
 		"RunState":    constants(t, "../api/run.go", "RunState"),
 		"ReportKind":  constants(t, "../api/session.go", "Report"),
 		"Ending":      constants(t, "../api/session.go", "How"),
+		"MemberRole":  constants(t, "../api/cluster.go", "Role"),
+		"MemberState": constants(t, "../api/cluster.go", "Member"),
 		"CommandKind": constants(t, "../api/session.go", "Command"),
 		"Cause":       slices.Concat(constants(t, "../delivery/event.go", "Cause"), constants(t, "../work/check.go", "Cause")),
 		"Choice":      constants(t, "../delivery/event.go", "Choose"),

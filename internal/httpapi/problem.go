@@ -28,6 +28,8 @@ var problems = []struct {
 	{access.ErrGuest, http.StatusUnauthorized, api.CodeUnauthorized},
 	{access.ErrNoInvitation, http.StatusForbidden, api.CodeForbidden},
 	{access.ErrRedeemed, http.StatusForbidden, api.CodeForbidden},
+	{access.ErrNoPlaceThere, http.StatusForbidden, api.CodeForbidden},
+	{access.ErrPlaceTaken, http.StatusForbidden, api.CodeForbidden},
 	{errManyJoins, http.StatusServiceUnavailable, api.CodeBusy},
 	{errNoSecure, http.StatusConflict, api.CodeConflict},
 	{errNotFar, http.StatusConflict, api.CodeConflict},

@@ -28,6 +28,9 @@ type route struct {
 // handler answers a request of somebody who may make it.
 type handler func(http.ResponseWriter, *http.Request, access.Principal) error
 
+// commandsRoute is that of what sessions are told.
+const commandsRoute = "GET /v1/sessions/{session}/commands"
+
 func (s *Server) routes() []route {
 	b, c := s.box, s.conductor
 	return []route{
@@ -91,7 +94,11 @@ func (s *Server) routes() []route {
 			if err != nil {
 				return err
 			}
+			term := b.InCluster().Term
 			v, err := b.Emit(session, output, key)
+			if err == nil && v.Sequence == 0 { // it is refused in the answer
+				err = s.refusal(r, term, nil)
+			}
 			return reply(w, v, err)
 		}},
 		{"POST /v1/sessions/{session}/report", access.ToAttend, api.MaxReport, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
@@ -108,7 +115,7 @@ func (s *Server) routes() []route {
 			}
 			return reply(w, struct{}{}, err)
 		}},
-		{"GET /v1/sessions/{session}/commands", access.ToAttend, 0, s.commands},
+		{commandsRoute, access.ToAttend, 0, s.commands},
 		{"POST /v1/conversations", access.ToOperate, api.MaxConversation, post(func(r *http.Request, p access.Principal, q api.Ask, key string) (api.Conversation, error) {
 			return b.Ask(r.Context(), p.Actor(), q, key)
 		})},
@@ -142,6 +149,7 @@ func (s *Server) routes() []route {
 			return answerList(s.logger, w, r, func(from api.From) (api.Page[api.Run], error) { return b.Runs(r.Context(), live, from) })
 		}},
 		{"POST /v1/runs", access.ToOperate, 2 * api.MaxPlan, post(func(r *http.Request, p access.Principal, q api.StartRun, key string) (api.Run, error) {
+			q.Home = s.asked(r)
 			return c.Deliver(r.Context(), p.Actor(), q, key)
 		})},
 		{"GET /v1/runs/{run}", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
@@ -235,7 +243,7 @@ func (s *Server) authorize(r *http.Request, needs access.Right) (access.Principa
 	case err != nil:
 		return access.Principal{}, forbidden{err}
 	}
-	if p.Kind == access.Session && s.fleet != nil {
+	if p.Kind == access.Session && s.fleet != nil && s.leads() { // who leads knows where sessions are
 		holder, _ := s.keyHolder(r)
 		if err := s.fleet.Speaks(p.Session, holder.Name); err != nil {
 			return access.Principal{}, forbidden{err}
@@ -248,6 +256,9 @@ func (s *Server) authorize(r *http.Request, needs access.Right) (access.Principa
 // come its own requests, and with their own tokens those of its sessions, which come from other machines in no other way.
 func (s *Server) principal(r *http.Request, needs access.Right) (access.Principal, error) {
 	holder, hasKey := s.keyHolder(r)
+	if hasKey && holder.Kind == access.Peer {
+		return holder, nil
+	}
 	if hasKey && (needs != access.ToAttend || holder.Kind == access.Guest || len(r.Header.Values("Authorization")) == 0) {
 		return holder, nil
 	}
@@ -257,7 +268,7 @@ func (s *Server) principal(r *http.Request, needs access.Right) (access.Principa
 		return access.Principal{}, err
 	case hasKey && p.Kind != access.Session:
 		return access.Principal{}, forbidden{access.ErrRunner}
-	case !hasKey && r.TLS != nil && p.Kind == access.Session:
+	case !hasKey && secureOrigin(r) && p.Kind == access.Session:
 		return access.Principal{}, forbidden{errSessionsWay}
 	}
 	return p, nil

@@ -11,7 +11,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
-	"github.com/signalbox-dev/signalbox/internal/pin"
 )
 
 // WithRunners has the server say how runners are by what is known of them at the moment, and not by the ledger alone.
@@ -177,9 +176,12 @@ func showIdentity(o access.RunnerIdentity) api.Runner {
 
 // keyHolder returns who has the key that a connection was made with: a runner, or who may become one; false if it was made without.
 func (s *Server) keyHolder(r *http.Request) (access.Principal, bool) {
-	hash, ok := pin.PeerHash(r.TLS)
+	hash, ok := provenKey(r)
 	if !ok {
 		return access.Principal{}, false
+	}
+	if o, known := s.memberByKey(hash); known {
+		return access.Principal{Kind: access.Peer, Name: o.Name, Member: o.ID, Hash: hash}, true
 	}
 	if o, known := s.box.RunnerByKey(hash); known {
 		return access.Principal{Kind: access.Runner, Name: o.Name, Hash: hash}, true

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/fleet"
 	"github.com/signalbox-dev/signalbox/internal/gitserver"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
 	"github.com/signalbox-dev/signalbox/internal/order"
 )
 
@@ -155,11 +156,11 @@ func (s *Server) followOrders(w http.ResponseWriter, r *http.Request, p access.P
 
 // fetch gives a runner what an order is about that it has.
 func (s *Server) fetch(w http.ResponseWriter, r *http.Request, p access.Principal) error {
-	refs, err := s.fleet.Fetches(p.Name, r.PathValue("order"))
+	refs, home, err := s.fleet.Fetches(p.Name, r.PathValue("order"))
 	if err != nil {
 		return err
 	}
-	s.git.Serve(w, r, r.PathValue("path"), gitserver.Access{Who: p.Name, Fetch: refs})
+	s.serveGit(w, r, home, gitserver.Access{Who: p.Name, Fetch: refs})
 	return nil
 }
 
@@ -173,8 +174,20 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request, p access.Principal
 	if err != nil {
 		return err
 	}
-	s.git.Serve(w, r, r.PathValue("path"), gitserver.Access{Who: p.Name, Fetch: before, Push: ref})
+	s.serveGit(w, r, s.fleet.HomeOf(r.PathValue("session")), gitserver.Access{Who: p.Name, Fetch: before, Push: ref})
 	return nil
+}
+
+// serveGit has the git of a run's home answer: this box's, or that of the box whose the home is.
+func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, home fleet.Home, may gitserver.Access) {
+	other, ok := home.(Git)
+	if !ok {
+		s.git.Serve(w, r, r.PathValue("path"), may)
+		return
+	}
+	_, _, done := httpserver.Pieces(w, r, httpserver.StreamPatience) // what is sent and taken may be of any length
+	defer done()
+	other.Serve(w, r, r.PathValue("path"), may)
 }
 
 // refFor returns the ref that a push of a session's makes, if the runner may make it, and those whose commits it need not send.

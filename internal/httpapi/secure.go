@@ -53,7 +53,7 @@ func (s *Server) Refused(r *http.Request, why error) { s.logRefusal(r, why) }
 // logRefusal notes that somebody of another machine asked for what they may not, or with the token of a session that is there, as often as that is worth a line. What strangers do
 // keeps nobody from reading what a runner does, nor what one runner does what another one does.
 func (s *Server) logRefusal(r *http.Request, why error) {
-	if r.TLS == nil && !errors.Is(why, fleet.ErrNotYours) {
+	if !secureOrigin(r) && !errors.Is(why, fleet.ErrNotYours) {
 		return
 	}
 	pace, who := s.refusals, []any{"from", r.RemoteAddr}
@@ -110,6 +110,9 @@ func (s *Server) serve(server *httpserver.Server, plain net.Listener) (ended cha
 	if s.secure != nil {
 		server.Secure(pin.Server(s.secure.Key, s.secure.Users, func(hash string) bool {
 			_, known := s.box.RunnerByKey(hash)
+			return known
+		}, func(hash string) bool {
+			_, known := s.memberByKey(hash)
 			return known
 		}))
 	}

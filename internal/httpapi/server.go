@@ -31,19 +31,22 @@ type Server struct {
 	box       *box.Box
 	conductor *conductor.Conductor
 	logger    *slog.Logger
-	room      *semaphore.Weighted   // for large requests
-	tools     http.Handler          // for agents; nil if there are none
-	page      Page                  // for browsers; nil if there is none
-	metrics   func(io.Writer) error // in Prometheus's text format; nil if there are none
-	messages  func() api.Messages   // to people; nil if there are none
-	fleet     *fleet.Fleet          // of runners on other machines; nil if there are none
-	git       Git                   // that they fetch from and push to
-	runners   func() []api.Runner   // as they are; nil if the ledger alone says that
-	secure    *Secure               // how the box answers beyond its machine; nil if it does not
-	joins     *httpserver.Pace      // of who tries to become a runner
-	refusals  *httpserver.Pace      // of what is logged of strangers who may not ask
-	following crowd                 // clients that follow
-	reading   crowd                 // clients that read the events that there are
+	room      *semaphore.Weighted         // for large requests
+	tools     http.Handler                // for agents; nil if there are none
+	page      Page                        // for browsers; nil if there is none
+	metrics   func(io.Writer) error       // in Prometheus's text format; nil if there are none
+	messages  func() api.Messages         // to people; nil if there are none
+	fleet     *fleet.Fleet                // of runners on other machines; nil if there are none
+	git       Git                         // that they fetch from and push to
+	runners   func() []api.Runner         // as they are; nil if the ledger alone says that
+	homes     Homes                       // of its runs
+	cluster   Cluster                     // that the box is in; nil if it stands alone
+	catches   func(context.Context) error // up with what was recorded anywhere in the cluster
+	secure    *Secure                     // how the box answers beyond its machine; nil if it does not
+	joins     *httpserver.Pace            // of who tries to become a runner
+	refusals  *httpserver.Pace            // of what is logged of strangers who may not ask
+	following crowd                       // clients that follow
+	reading   crowd                       // clients that read the events that there are
 
 	runnersRefusals sync.Map // of what is logged of a runner, by its name: a [httpserver.Pace] each
 }
@@ -54,7 +57,7 @@ func New(b *box.Box, c *conductor.Conductor, logger *slog.Logger) *Server {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	return &Server{
-		box: b, conductor: c, logger: logger, room: semaphore.NewWeighted(largeRoom),
+		box: b, catches: b.CatchUp, conductor: c, logger: logger, room: semaphore.NewWeighted(largeRoom),
 		joins: httpserver.NewPace(joinsAtOnce, joinsEvery), refusals: httpserver.StrangersPace(),
 		following: crowd{make(chan struct{}, maxFollowing), errManyFollow}, reading: crowd{make(chan struct{}, maxReading), errManyRead},
 	}
@@ -79,12 +82,20 @@ func (s *Server) WithMessages(messages func() api.Messages) *Server {
 }
 
 // status says how the box is.
-func (s *Server) status(w http.ResponseWriter, _ *http.Request, _ access.Principal) error {
+func (s *Server) status(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 	status := s.box.Status()
 	status.Box.Runners = Unreached(s.box, s.secure)
 	if s.messages != nil {
 		m := s.messages()
 		status.Messages = &m
+	}
+	if s.cluster != nil {
+		c, err := s.cluster.Status(r.Context())
+		if err != nil {
+			return err
+		}
+		short := c.Short()
+		status.Cluster = &short
 	}
 	return reply(w, status, nil)
 }
@@ -105,7 +116,7 @@ func Asks(r *http.Request) access.Principal {
 
 // all are the API's routes, those by which runners get in, those for runners alone, and that of the tools.
 func (s *Server) all() []route {
-	routes := slices.Concat(s.routes(), s.enrolment(), s.runnerRoutes())
+	routes := slices.Concat(s.routes(), s.enrolment(), s.runnerRoutes(), s.clusterRoutes(), s.homeRoutes())
 	if s.tools == nil {
 		return routes
 	}
@@ -215,7 +226,11 @@ func (s *Server) requests() http.Handler {
 	mux.HandleFunc("GET /readyz", s.ready)
 	for _, r := range s.all() {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) {
-			p, err := s.authorize(req, r.needs)
+			req, err := s.came(req)
+			var p access.Principal
+			if err == nil {
+				p, err = s.known(req, r.needs)
+			}
 			if err != nil {
 				s.logRefusal(req, err)
 				httpserver.Refuse(w)
@@ -228,7 +243,24 @@ func (s *Server) requests() http.Handler {
 			}
 			req, end := s.bound(w, req, cmp.Or(r.most, smallBody))
 			defer end()
-			err = r.handle(w, req, p)
+			elsewhere, req, done, err := s.settle(w, req, r)
+			defer done()
+			switch {
+			case err != nil:
+			case elsewhere != nil:
+				err = s.passOn(w, req, elsewhere, r)
+			default:
+				term := s.box.InCluster().Term
+				if s.cluster != nil { // what was recorded meanwhile counts, so a token that was revoked elsewhere reads nothing
+					p, err = s.authorize(req, r.needs)
+				}
+				if err == nil {
+					err = r.handle(w, req, p)
+				}
+				if err != nil && !confirmed(r) && !slices.Contains(answeredHere, r.pattern) {
+					err = s.refusal(req, term, err)
+				}
+			}
 			if errors.Is(err, archive.ErrFailed) {
 				<-s.box.Done() // whoever is told this finds /readyz say the same
 			}
@@ -265,7 +297,7 @@ var errNotReady = errors.New("the box takes no requests: look at it on its machi
 // ready answers whether the box takes requests.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	if err := s.box.Writable(); err != nil {
-		if r.TLS != nil { // who asks from elsewhere without a token is not told of files
+		if secureOrigin(r) { // who asks from elsewhere without a token is not told of files
 			err = errNotReady
 		}
 		problem(w, err)

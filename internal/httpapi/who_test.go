@@ -26,7 +26,7 @@ import (
 )
 
 // whoMay says who may call each route, besides the owner: r is who has the scope read, a answer, o operate, b both of these, m metrics, s the session that
-// the route is about, R a runner, G who has a key alone; g is the gate, and nobody else. Nothing here is made of the routes.
+// the route is about, R a runner, P another box of the cluster, G who has a key alone; g is the gate, and nobody else. Nothing here is made of the routes.
 var whoMay = map[string]string{
 	"GET /metrics":                         "m",
 	"GET /v1/status":                       "rao",
@@ -76,6 +76,21 @@ var whoMay = map[string]string{
 	"POST /v1/runners/{name}/drain":        "o",
 	"POST /v1/runners/{name}/remove":       "",
 	"POST /v1/runner/join":                 "RG",
+
+	"GET /v1/cluster": "rao",
+
+	"POST /v1/cluster/members":              "",
+	"POST /v1/cluster/members/{name}/leave": "",
+	"POST /v1/cluster/join":                 "RG",
+	"POST /v1/member/rejoin":                "P",
+	"POST /v1/member/introduce":             "RG",
+	"POST /v1/member/conductor/{method}":    "P",
+	"POST /v1/member/home/{method}":         "P",
+	"GET /v1/member/home/git/{path...}":     "P",
+	"POST /v1/member/home/git/{path...}":    "P",
+	"POST /v1/member/messages":              "P",
+	"GET /v1/member/files/{name...}":        "P",
+	"GET /v1/member/word":                   "P",
 
 	"POST /v1/runner/here":                                  "R",
 	"GET /v1/runner/box":                                    "R",
@@ -161,7 +176,7 @@ func callers(t *testing.T, b *box.Box) []caller {
 // expected is how a request is answered, as far as it is about who makes it: 0 if they may.
 func expected(c caller, may string) int {
 	switch {
-	case c.is == "O" && may != "g" && !strings.Contains(may, "R"), strings.ContainsAny(may, c.is):
+	case c.is == "O" && may != "g" && !strings.ContainsAny(may, "RP"), strings.ContainsAny(may, c.is):
 		return 0
 	case strings.HasPrefix(c.is, "-"):
 		return http.StatusUnauthorized
@@ -179,7 +194,7 @@ func called(t *testing.T, h http.Handler, pattern, session string, headers http.
 func calledOver(t *testing.T, h http.Handler, pattern, session string, c caller) (int, string) {
 	t.Helper()
 	method, path, _ := strings.Cut(pattern, " ")
-	path = strings.NewReplacer("{session}", session, "{id}", "x", "{run}", "x", "{question}", "x", "{name}", "x", "{order}", ordered.Name(), "{number}", "1", "{path...}", "info/refs").Replace(path)
+	path = strings.NewReplacer("{session}", session, "{id}", "x", "{run}", "x", "{question}", "x", "{name}", "x", "{order}", ordered.Name(), "{number}", "1", "{path...}", "info/refs", "{name...}", "checkpoint").Replace(path)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader("[]"))
@@ -231,7 +246,13 @@ func TestWhoMay(t *testing.T) {
 			}
 		})
 		s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).WithTools(tools).WithFleet(fleetOf(t), answersGit{})
+		peer := made(t)
+		s.WithCluster(clusterOf(peer)).WithHomes(Homes{Home: http.NotFoundHandler(), Conductor: http.NotFoundHandler()})
 		h, all := s.Handler(), callers(t, b)
+		all = append(all,
+			caller{"a box of the cluster", bearer(""), "P", shown(t, peer)},
+			caller{"a box of the cluster with the owner's token", bearer(tokenOf(b)), "P", shown(t, peer)},
+			caller{"a box of the cluster with the session's token", bearer(b.Ledger().SessionToken("x")), "P", shown(t, peer)})
 		for _, r := range s.all() {
 			may, ok := whoMay[r.pattern]
 			if !ok {
@@ -255,6 +276,27 @@ func TestWhoMay(t *testing.T) {
 		for pattern := range whoMay {
 			if !slices.ContainsFunc(s.all(), func(r route) bool { return r.pattern == pattern }) {
 				t.Errorf("there is no route %s", pattern)
+			}
+		}
+	})
+}
+
+// A box that stands alone knows no other, and has none of the routes for them; it says so to who asks how its cluster is.
+func TestNoCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := openBox(t)
+		s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil)
+		for _, r := range s.all() {
+			if (strings.Contains(r.pattern, "/v1/cluster") || strings.Contains(r.pattern, "/v1/member")) && r.pattern != "GET /v1/cluster" {
+				t.Errorf("it answers %s", r.pattern)
+			}
+		}
+		if status, answer := called(t, s.Handler(), "GET /v1/cluster", "", bearer(tokenOf(b))); status != http.StatusConflict || !strings.Contains(answer, "stands alone") {
+			t.Errorf("%d %s", status, answer)
+		}
+		for _, header := range []string{passedHeader, keyHeader, secureHeader} {
+			if status, answer := called(t, s.Handler(), "GET /v1/status", "", bearer(tokenOf(b), header, "1")); status != http.StatusForbidden {
+				t.Errorf("%s: %d %s", header, status, answer)
 			}
 		}
 	})

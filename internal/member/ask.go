@@ -94,10 +94,10 @@ func (m *Member) answerTo(msg Message) Message {
 			got.heard = h
 		}
 	}
-	// An id is the index of the entry with which a member joins: whoever has applied that, and neither has nor wants this member,
-	// has seen it go.
-	got.removed = m.node != nil && len(m.replay) == 0 && len(m.wanted) > 0 && msg.From <= m.durable.At.Index &&
-		!contains(m.wanted, msg.From) && !contains(m.state.Members.All(), msg.From) && !contains(m.durable.Members.All(), msg.From)
+	// An id is given once, and each is higher than all before: whoever has applied the event with which this member joined, and neither has nor
+	// wants it, has seen it go.
+	got.removed = m.node != nil && len(m.replay) == 0 && len(m.wanted) > 0 && msg.From <= m.joined && m.joinedBy <= m.durable.At.Index &&
+		!m.wants(msg.From) && !contains(m.state.Members.All(), msg.From) && !contains(m.durable.Members.All(), msg.From)
 	return Message{From: m.id, To: msg.From, life: msg.life, answer: got}
 }
 

@@ -66,6 +66,7 @@ type Config struct {
 const (
 	maxAppend      = 1 << 20  // bytes of entries in a message, or one entry
 	maxInflight    = 256      // messages on their way to a member
+	maxOnTheWay    = 8 << 20  // bytes of entries in these: a host that holds them loses none
 	maxUncommitted = 32 << 20 // bytes of entries that wait to be committed
 	maxKept        = 32 << 20 // bytes of applied entries that stay in memory
 	maxReads       = 1024     // reads that wait for a leader
@@ -151,6 +152,9 @@ type Member struct {
 	tail      Mark                 // the log's end as a leader has proposed it
 	proposed  map[string]placement // the last event on a subject that is not applied yet
 	wanted    []uint64             // the voters that there should be
+	learning  []uint64             // who should get the log and not vote
+	joined    uint64               // the highest id that anybody joined with, by the events that were applied
+	joinedBy  uint64               // the entry that was applied last when that was said first
 	changing  uint64               // the entry of a change that is not applied yet
 	lately    uint64               // what was applied a tick ago
 	fetching  map[uint64]int       // for how many ticks members have been fetching the archive
@@ -234,7 +238,7 @@ func (m *Member) takePart() {
 		m.node, err = raft.NewRawNode(&raft.Config{
 			ID: m.id, ElectionTick: m.config.ElectionTicks, HeartbeatTick: 1,
 			Storage: m.log, Applied: m.applied.Index,
-			MaxSizePerMsg: maxAppend, MaxInflightMsgs: maxInflight, MaxUncommittedEntriesSize: maxUncommitted, MaxCommittedSizePerReady: maxAppend,
+			MaxSizePerMsg: maxAppend, MaxInflightMsgs: maxInflight, MaxInflightBytes: maxOnTheWay, MaxUncommittedEntriesSize: maxUncommitted, MaxCommittedSizePerReady: maxAppend,
 			PreVote: true, CheckQuorum: true, ReadOnlyOption: raft.ReadOnlySafe,
 			DisableProposalForwarding: true, StepDownOnRemoval: true, Logger: quiet{},
 		})
@@ -369,8 +373,11 @@ func (m *Member) reaches(r *pb.Message) bool {
 	if at.Seq <= max(m.covered, m.fetched) {
 		return true
 	}
-	m.behind, m.out.Behind = r, &at
 	m.lastHeard = m.ticks
+	if p := m.behind; p != nil && p.GetFrom() == r.GetFrom() && p.GetTerm() == r.GetTerm() {
+		return false // what is being fetched for the one before is enough for that: a later one each time would never be reached
+	}
+	m.behind, m.out.Behind = r, &at
 	return false
 }
 
@@ -436,10 +443,14 @@ func (m *Member) Read(id uint64) {
 	}
 }
 
-// Want says who should vote, by the events that were applied. Each member's host says so at the start and when it applies one that
-// changes it. The leader brings it about, and who is neither wanted nor a member any more is told that it was removed.
-func (m *Member) Want(voters []uint64) {
-	m.wanted = Members{Voters: voters}.All()
+// Want says who should take part, by the events that were applied: who votes, who gets the log and does not vote, and the highest id that anybody
+// ever joined with. Each member's host says so at the start and when it applies an event that changes it. The leader brings it about. A voter is not made a
+// learner again. Who is neither wanted nor a member any more is told that it was removed.
+func (m *Member) Want(voters, learners []uint64, joined uint64) {
+	m.wanted, m.learning = Members{Voters: voters}.All(), Members{Voters: learners}.All()
+	if joined > m.joined {
+		m.joined, m.joinedBy = joined, m.applied.Index
+	}
 }
 
 // HandOver has this member, if it leads, hand over to another one.
@@ -464,6 +475,7 @@ func (m *Member) Status() Status {
 	if m.node != nil && m.stop == nil {
 		now := m.node.BasicStatus()
 		s.Leader, s.Term = now.Lead, now.GetTerm()
+		s.Leads = s.Leads && m.term == s.Term // it may have heard of another term since
 	}
 	return s
 }

@@ -11,7 +11,7 @@ import (
 // alone starts a member that is the only one, and returns what brings it on.
 func alone(t *testing.T, last func(string) uint64) (m *Member, goOn func() (applied []Applied)) {
 	t.Helper()
-	s := memberlog.Founding(0)
+	s := memberlog.Founding(1, 0)
 	m, err := Start(Config{ElectionTicks: 4, Keep: 1000, Last: last, Has: func(ledger.Hash) bool { return true }}, Kept{State: s, Before: s.At})
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -121,6 +122,41 @@ func ParseMessage(b []byte) (Message, error) {
 		return Message{}, errMessage
 	}
 	return m, nil
+}
+
+// Sender returns who a message is said to come from, without reading the rest of it; false if these bytes are no message. [ParseMessage] takes none
+// whose other parts say otherwise.
+func Sender(b []byte) (from uint64, ok bool) {
+	if len(b) == 0 {
+		return 0, false
+	}
+	r := reader{b: b[1:]}
+	from = r.number()
+	return from, !r.bad && from != 0
+}
+
+// Needed returns messages that have come, in their order, without those that say nothing which a later one of the same sender does not say too:
+// heartbeats, and answers to them. A leader sends entries upon each answer of a member that lags, so one that answers thousands at once, as it was
+// stopped for a while, would have it do nothing else.
+func Needed(came []Message) []Message {
+	type said struct {
+		from, term uint64
+		what       pb.MessageType
+	}
+	later := map[said]bool{}
+	var all []Message
+	for _, m := range slices.Backward(came) {
+		if m.raft != nil && (m.raft.GetType() == pb.MsgHeartbeat || m.raft.GetType() == pb.MsgHeartbeatResp) {
+			s := said{m.From, m.raft.GetTerm(), m.raft.GetType()}
+			if later[s] {
+				continue
+			}
+			later[s] = true
+		}
+		all = append(all, m)
+	}
+	slices.Reverse(all)
+	return all
 }
 
 // sound says whether the library may be given a message: one that members send each other, whose entries follow each other.

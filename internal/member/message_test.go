@@ -48,6 +48,9 @@ func TestMessage(t *testing.T) {
 		if diff := cmp.Diff(m, got, cmp.AllowUnexported(Message{}, answer{}), protocmp.Transform()); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", m, diff)
 		}
+		if from, ok := Sender(data); from != m.From || !ok {
+			t.Errorf("%v is said to come from %d, %t", m, from, ok)
+		}
 		for n := range data {
 			if short, err := ParseMessage(data[:n]); err == nil && m.raft == nil {
 				t.Errorf("the first %d of %d bytes of %v are read as %v", n, len(data), m, short)
@@ -78,6 +81,15 @@ func TestMessage(t *testing.T) {
 	}
 }
 
+// Bytes that name no sender are no message.
+func TestSender(t *testing.T) {
+	for _, data := range []string{"", "\x01", "\x01\x00", "\x01\x80", "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"} {
+		if from, ok := Sender([]byte(data)); ok {
+			t.Errorf("%q comes from %d", data, from)
+		}
+	}
+}
+
 // FuzzMessage has a member take any message that is read.
 func FuzzMessage(f *testing.F) {
 	for _, m := range messages() {
@@ -91,6 +103,9 @@ func FuzzMessage(f *testing.F) {
 		msg, err := ParseMessage(data)
 		if err != nil {
 			return
+		}
+		if from, ok := Sender(data); from != msg.From || !ok {
+			t.Fatalf("%v is said to come from %d, %t", msg, from, ok)
 		}
 		if again, err := msg.AppendBinary(nil); err != nil || len(again) == 0 {
 			t.Fatalf("%v is not written: %v", msg, err)

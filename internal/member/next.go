@@ -70,7 +70,7 @@ func (m *Member) take(out *Output) {
 		}
 	}
 	m.noteHeard()
-	for _, r := range rd.Messages {
+	for _, r := range joined(rd.Messages) {
 		if r.GetTo() == 0 {
 			continue // an answer to what this member told itself
 		}
@@ -90,12 +90,67 @@ func (m *Member) take(out *Output) {
 	}
 }
 
+// joined returns messages in their order, those with entries that go on where the last one to the same member ends as one with it: the library makes one
+// of each proposal, and each would be read, and answered, by itself.
+func joined(all []*pb.Message) []*pb.Message {
+	if len(all) < 2 {
+		return all
+	}
+	out := make([]*pb.Message, 0, len(all))
+	open := map[uint64]*joining{}
+	for _, r := range all {
+		if r.GetType() != pb.MsgApp {
+			delete(open, r.GetTo())
+		} else if j := open[r.GetTo()]; j != nil && j.takes(r) {
+			continue
+		} else {
+			j := &joining{term: r.GetTerm()}
+			j.Message = &pb.Message{Type: r.Type, To: r.To, From: r.From, Term: r.Term, LogTerm: r.LogTerm, Index: r.Index, Commit: r.Commit}
+			j.end, j.endTerm = r.GetIndex(), r.GetLogTerm()
+			j.add(r.GetEntries())
+			open[r.GetTo()], r = j, j.Message
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// joining is a message that others are joined to: a copy, as the library may still hold what it gave.
+type joining struct {
+	*pb.Message
+	term, end, endTerm uint64 // the message's; and of its last entry
+	size               int    // bytes of its entries
+}
+
+func (j *joining) takes(r *pb.Message) bool {
+	size := 0
+	for _, e := range r.GetEntries() {
+		size += len(e.GetData())
+	}
+	if r.GetTerm() != j.term || r.GetIndex() != j.end || r.GetLogTerm() != j.endTerm || j.size+size > maxAppend {
+		return false
+	}
+	j.add(r.GetEntries())
+	if r.GetCommit() > j.GetCommit() {
+		j.Commit = r.Commit
+	}
+	return true
+}
+
+func (j *joining) add(entries []*pb.Entry) {
+	for _, e := range entries {
+		j.Entries = append(j.Entries, e)
+		j.end, j.endTerm = e.GetIndex(), e.GetTerm()
+		j.size += len(e.GetData())
+	}
+}
+
 // write adds what has to be written: one batch for each term, and for so many entries.
 func (m *Member) write(out *Output, rd raft.Ready) {
 	m.written, m.save = false, false
 	m.state.At = m.applied
 	all := m.state.Members.All()
-	m.state.Heard = slices.DeleteFunc(slices.Clone(m.state.Heard), func(h Heard) bool { return h.ID <= m.applied.Index && !contains(all, h.ID) })
+	m.state.Heard = slices.DeleteFunc(slices.Clone(m.state.Heard), func(h Heard) bool { return h.ID <= m.joined && !contains(all, h.ID) })
 	w := Write{}
 	end := m.log.end()
 	if !raft.IsEmptySnap(rd.Snapshot) {
@@ -340,18 +395,22 @@ func (m *Member) bringAbout() {
 
 // missing returns one that is wanted and gets no log yet, or 0.
 func (m *Member) missing() uint64 {
-	for _, id := range m.wanted {
-		if !contains(m.state.Members.All(), id) {
+	all := m.state.Members.All()
+	for _, id := range slices.Concat(m.wanted, m.learning) {
+		if !contains(all, id) {
 			return id
 		}
 	}
 	return 0
 }
 
+// wants says whether one should take part.
+func (m *Member) wants(id uint64) bool { return contains(m.wanted, id) || contains(m.learning, id) }
+
 // unwanted returns a learner that is not wanted, or 0.
 func (m *Member) unwanted() uint64 {
 	for _, id := range m.state.Members.Learners {
-		if !contains(m.wanted, id) {
+		if !m.wants(id) {
 			return id
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
@@ -37,6 +38,8 @@ type pending struct {
 	Message
 	About string `json:"about,omitempty"` // whose wait it tells of; empty if it tells of an event
 	Ways  []Way  `json:"ways"`
+
+	Kept time.Time `json:"kept,omitzero"` // since when it is kept for the case that the box that leads has not told it; zero if it is this one's to tell
 
 	failed  map[Way]int // how often, by this box
 	trouble string      // why the last try failed
@@ -69,7 +72,7 @@ func (t *Teller) recall() (m memory, found bool) {
 	case err != nil:
 	case m.Version != memoryVersion:
 		err = fmt.Errorf("it has version %d, and this program knows %d", m.Version, memoryVersion)
-	case m.Origin != t.o.Origin || m.UpTo > t.box.UpTo():
+	case m.Origin != t.o.Origin || m.UpTo > t.box.UpTo() && t.o.Leads == nil:
 		err = errors.New("it is of another ledger, or of a later state of it")
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 // Each rule of what is told, dropped, is noticed.
 func TestMutants(t *testing.T) {
 	const teller, lost, memory, message, webhook, command = "teller.go", "lost.go", "memory.go", "message.go", "webhook.go", "command.go"
+	const lead = "lead.go"
 	mutant.All(t, []mutant.Noticed{
 		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "who has taken a task is told of it", File: message,
 			Old: "case a.Kind == string(delivery.PartGive):", New: "case false:"}},
@@ -58,6 +59,28 @@ func TestMutants(t *testing.T) {
 			Old: "if i < 0 {\n\t\t\treturn false, t.progress\n\t\t}", New: "i = max(i, 0)"}},
 		{By: "^TestFull$", Mutant: mutant.Mutant{Name: "any number of messages is kept", File: teller,
 			Old: "if len(t.untold) >= maxUntold {", New: "if false {"}},
+		{By: "^TestLeads$", Mutant: mutant.Mutant{Name: "every box of a cluster tells", File: teller,
+			Old: "if !t.leads {\n\t\treturn nil, t.progress", New: "if false {\n\t\treturn nil, t.progress"}},
+		{By: "^TestLeads$", Mutant: mutant.Mutant{Name: "a box that begins to lead tells all that it ever kept", File: lead,
+			Old: "now.Sub(p.Kept) > keepsFor", New: "now.Sub(p.Kept) < 0"}},
+		{By: "^TestLeads$", Mutant: mutant.Mutant{Name: "what happened when none led grows old", File: lead,
+			Old: "t.term != 0 && ", New: ""}},
+		{By: "^TestLeads$", Mutant: mutant.Mutant{Name: "what is kept for another counts as not told", File: teller,
+			Old: "if !p.Kept.IsZero() {\n\t\t\tcontinue", New: "if false {\n\t\t\tcontinue"}},
+		{By: "^TestThreeBoxes$", Mutant: mutant.Mutant{Name: "a box that does not lead keeps nothing", File: teller,
+			Old: "if !t.leads && !t.keepForLeader(p) {", New: "if !t.leads {"}},
+		{By: "^TestLedBefore$", Mutant: mutant.Mutant{Name: "what a box could not tell while it led is dropped", File: lead,
+			Old: "!p.Kept.IsZero() && now", New: "now"}},
+		{By: "^TestCatchesUp$", Mutant: mutant.Mutant{Name: "what was told long ago is told by who reads it late", File: lead,
+			Old: "t.o.Now().Sub(p.At) > longAgo", New: "false"}},
+		{By: "^TestBehindItsMemory$", Mutant: mutant.Mutant{Name: "a member forgets what it does not know to be committed", File: memory,
+			Old: " && t.o.Leads == nil", New: ""}},
+		{By: "^TestBehindItsMemory$", Mutant: mutant.Mutant{Name: "a member does not wait for what it has read", File: teller,
+			Old: "if m.UpTo > upTo {", New: "if false {"}},
+		{By: "^TestThreeBoxes$", Mutant: mutant.Mutant{Name: "a box that led for a moment has told", File: lead,
+			Old: "case !p.Kept.IsZero():", New: "case false:"}},
+		{By: "^TestKeptOverRestart$", Mutant: mutant.Mutant{Name: "a restart makes what is kept for another its own", File: memory,
+			Old: `json:"kept,omitzero"`, New: `json:"-"`}},
 		{By: "^TestMemory$", Mutant: mutant.Mutant{Name: "what another ledger had counts", File: memory,
 			Old: "m.Origin != t.o.Origin || ", New: ""}},
 		{By: "^TestSaved$", Mutant: mutant.Mutant{Name: "a start reads all of the ledger", File: teller,

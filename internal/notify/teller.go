@@ -48,6 +48,10 @@ type Options struct {
 	Secret []byte // that the webhook's messages are signed with; none if they are not
 	Now    func() time.Time
 	Logger *slog.Logger
+
+	// Leads says whether this box leads its cluster, and in which term any box does, 0 for none; the channel is closed when that may have changed. Only the
+	// box that leads tells. Nil for a box that stands alone.
+	Leads func() (leads bool, term uint64, changed <-chan struct{})
 }
 
 // Bounds of what is kept and tried.
@@ -77,13 +81,15 @@ type Teller struct {
 	untold   []*pending                        // oldest first
 	lost     []string                          // runners that were made a message of and have got no session since, oldest first
 	dropped  int                               // messages that were given up
+	leads    bool                              // it tells, and not another box
+	term     uint64                            // in which a box leads; 0 for none
 	over     bool                              // nothing is told any more
 	progress chan struct{}                     // closed when any of this has changed
 }
 
 // New makes a teller, which begins with [Teller.Run]. There has to be somebody to tell.
 func New(b Box, o Options) *Teller {
-	t := &Teller{o: o, box: b, patient: patience, open: map[string]map[string]box.Awaited{}, progress: make(chan struct{})}
+	t := &Teller{o: o, box: b, patient: patience, open: map[string]map[string]box.Awaited{}, progress: make(chan struct{}), leads: o.Leads == nil}
 	t.senders = map[Way]func(context.Context, Message) error{ByCommand: t.command, ByWebhook: t.webhook}
 	return t
 }
@@ -103,6 +109,9 @@ func (t *Teller) Run(ctx context.Context, link func(Message) string) error {
 		t.over = true
 		t.moved()
 	}()
+	if t.o.Leads != nil {
+		sending.Go(func() { t.followLead(ctx) })
+	}
 	for _, by := range t.ways() {
 		sending.Go(func() { t.send(ctx, by) })
 	}
@@ -117,6 +126,16 @@ func (t *Teller) Run(ctx context.Context, link func(Message) string) error {
 func (t *Teller) begin(ctx context.Context) error {
 	upTo := t.box.UpTo()
 	m, found := t.recall()
+	if m.UpTo > upTo {
+		if err := t.catchUp(ctx, m.UpTo); err != nil {
+			return err
+		}
+	}
+	for _, p := range m.Untold {
+		if !p.Kept.IsZero() {
+			p.Kept = t.o.Now() // whether it was told meanwhile is not known
+		}
+	}
 	t.mu.Lock()
 	t.upTo, t.anew, t.untold, t.lost, t.dropped = m.UpTo, m.Anew, m.Untold, m.Lost, m.Dropped
 	if !found {
@@ -277,6 +296,10 @@ func (t *Teller) take(p *pending, note func()) (taken bool, progress <-chan stru
 		note()
 		return true, nil
 	}
+	if !t.leads && !t.keepForLeader(p) {
+		note()
+		return true, nil
+	}
 	if len(t.untold) >= maxUntold {
 		i := slices.IndexFunc(t.untold, func(p *pending) bool { return len(p.failed) > 0 })
 		if i < 0 {
@@ -341,6 +364,9 @@ func (t *Teller) send(ctx context.Context, by Way) {
 func (t *Teller) next(by Way, fresh bool) (*Message, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.leads {
+		return nil, t.progress
+	}
 	for i := 0; i < len(t.untold); {
 		if p := t.untold[i]; p.About == "" && len(p.failed) > 0 && t.o.Now().Sub(p.At) > maxAge {
 			t.drop(i, "it is too old")
@@ -395,7 +421,7 @@ func (t *Teller) Settle(ctx context.Context) {
 	upTo := t.box.UpTo()
 	for {
 		t.mu.Lock()
-		settled := t.over || t.upTo >= upTo && !slices.ContainsFunc(t.untold, func(p *pending) bool {
+		settled := t.over || !t.leads || t.upTo >= upTo && !slices.ContainsFunc(t.untold, func(p *pending) bool {
 			return slices.ContainsFunc(p.Ways, func(w Way) bool { return p.failed[w] == 0 })
 		})
 		progress := t.progress
@@ -415,8 +441,12 @@ func (t *Teller) Settle(ctx context.Context) {
 func (t *Teller) Status() api.Messages {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := api.Messages{Undelivered: len(t.untold), Dropped: t.dropped}
+	s := api.Messages{Dropped: t.dropped}
 	for _, p := range t.untold {
+		if !p.Kept.IsZero() {
+			continue // the box that leads tells it
+		}
+		s.Undelivered++
 		if s.Since.IsZero() || p.At.Before(s.Since) {
 			s.Since = p.At
 		}

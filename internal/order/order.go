@@ -131,11 +131,21 @@ type Runner interface {
 	LeaveFollowed(run string)
 }
 
+// Homes is a runner that is home to runs of several boxes, which share a ledger. One that is not is home to all runs.
+type Homes interface {
+	Runner
+	// Of returns the runner of the runs that were started in the directory of the box of this name ([delivery.Started.Home]).
+	Of(home string) Runner
+}
+
 // Checker is who can run the settings' checks on work that no run brings on.
 type Checker interface {
 	// CheckBranch runs them on the branch of an item. It fails only if ctx ends: what else goes wrong is part of what came of it.
 	CheckBranch(ctx context.Context, i work.Item) (work.Checked, error)
 }
+
+// ErrUnreached says that a run's home is another box, which is not reached: what was asked of it is to be asked again.
+var ErrUnreached = errors.New("the box in whose directory the run is carried out is not reached")
 
 // Why a runner refuses a run before it begins.
 var (

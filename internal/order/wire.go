@@ -65,8 +65,15 @@ type Agent struct {
 	Version string `json:"version,omitempty"`
 }
 
+// BoxAt is one of the boxes that share a ledger: each passes requests on to the one that leads.
+type BoxAt struct {
+	Addresses []string `json:"addresses"`
+	Key       string   `json:"key"` // the hash of its key
+}
+
 // There is what a box answers.
 type There struct {
+	Boxes    []BoxAt  `json:"boxes,omitempty"` // all that the runner may dial; none of a box that stands alone
 	Protocol int      `json:"protocol"`
 	Update   string   `json:"update,omitempty"` // why the runner gets no new work until it is updated
 	Draining bool     `json:"draining,omitempty"`
@@ -88,6 +95,7 @@ type Settings struct {
 	Prompts map[string]string `json:"prompts,omitempty"` // of roles that have one of the user's, by role
 	Hosts   []string          `json:"hosts,omitempty"`   // whose signals count
 	Exit    bool              `json:"exit,omitempty"`    // exit records are acted upon
+	Shared  bool              `json:"shared,omitempty"`  // several boxes share the ledger: a session asks the one that leads before it begins
 	Object  string            `json:"object"`            // the name of a commit, by which a repository is made that names its objects likewise
 
 	Author  string `json:"author,omitempty"`  // who commits are made by; empty for who git knows on the runner's machine
@@ -200,11 +208,8 @@ type HandedIn struct {
 	Input json.RawMessage `json:"input"`
 }
 
-// inputs are what a runner on another machine can hand in. Merges, baselines and repairs are the box's own runner's.
-var inputs = []struct {
-	kind string
-	of   delivery.Input
-}{
+// inputs are what a runner on another machine can hand in.
+var inputs = []inputKind{
 	{"end", delivery.End{}},
 	{"prompted", delivery.Prompted{}},
 	{"gate", delivery.GateRan{}},
@@ -214,17 +219,34 @@ var inputs = []struct {
 	{"distrust", delivery.Distrust{}},
 }
 
+// homeInputs are what a run's home hands in besides: what is done in the user's repository is done at home alone.
+var homeInputs = []inputKind{
+	{"baseline", delivery.BaselineRan{}},
+	{"repair", delivery.RepairRan{}},
+	{"repair_merge", delivery.RepairMergeRan{}},
+	{"merge", delivery.MergeRan{}},
+	{"published", delivery.Published{}},
+	{"touched", delivery.Touched{}},
+}
+
+type inputKind struct {
+	kind string
+	of   delivery.Input
+}
+
 // ErrInput refuses an input that no runner on another machine hands in.
 var ErrInput = errors.New("a runner hands in no such input")
 
 // WriteInput writes an input as a runner on another machine hands it in.
-func WriteInput(run string, in delivery.Input) (HandedIn, error) {
-	at := slices.IndexFunc(inputs, func(i struct {
-		kind string
-		of   delivery.Input
-	}) bool {
-		return reflect.TypeOf(i.of) == reflect.TypeOf(in)
-	})
+func WriteInput(run string, in delivery.Input) (HandedIn, error) { return writeInput(inputs, run, in) }
+
+// WriteHomeInput writes an input as a run's home hands it in at another box.
+func WriteHomeInput(run string, in delivery.Input) (HandedIn, error) {
+	return writeInput(slices.Concat(inputs, homeInputs), run, in)
+}
+
+func writeInput(inputs []inputKind, run string, in delivery.Input) (HandedIn, error) {
+	at := slices.IndexFunc(inputs, func(i inputKind) bool { return reflect.TypeOf(i.of) == reflect.TypeOf(in) })
 	if at < 0 {
 		return HandedIn{}, fmt.Errorf("%w: %T", ErrInput, in)
 	}
@@ -232,8 +254,15 @@ func WriteInput(run string, in delivery.Input) (HandedIn, error) {
 	return HandedIn{Run: run, Kind: inputs[at].kind, Input: data}, err
 }
 
-// Read returns the input.
-func (h HandedIn) Read() (delivery.Input, error) {
+// Read returns the input of a runner on another machine.
+func (h HandedIn) Read() (delivery.Input, error) { return h.read(inputs) }
+
+// ReadHome returns the input of a run's home.
+func (h HandedIn) ReadHome() (delivery.Input, error) {
+	return h.read(slices.Concat(inputs, homeInputs))
+}
+
+func (h HandedIn) read(inputs []inputKind) (delivery.Input, error) {
 	for _, i := range inputs {
 		if i.kind == h.Kind {
 			v := reflect.New(reflect.TypeOf(i.of))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,14 +115,14 @@ func TestForRunner(t *testing.T) {
 	}
 }
 
-// What a runner hands in is read as what was written, and nothing else is handed in.
+// What a runner hands in is read as what was written, and nothing else is handed in: what is done in the user's repository, by the run's home alone.
 func TestInputs(t *testing.T) {
 	t.Parallel()
-	for _, i := range inputs {
+	for _, i := range slices.Concat(inputs, homeInputs) {
 		v := reflect.New(reflect.TypeOf(i.of)).Elem()
 		fill(t, v, 0)
 		in := v.Interface().(delivery.Input)
-		h, err := WriteInput("R", in)
+		h, err := WriteHomeInput("R", in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,16 +134,18 @@ func TestInputs(t *testing.T) {
 		if err := json.Unmarshal(data, &read); err != nil {
 			t.Fatal(err)
 		}
-		got, err := read.Read()
+		got, err := read.ReadHome()
 		if d := cmp.Diff(in, got); err != nil || d != "" {
 			t.Errorf("%s: %v %s", i.kind, err, d)
 		}
+		_, unread := read.Read()
+		_, unwritten := WriteInput("R", in)
+		if home := slices.ContainsFunc(homeInputs, func(o inputKind) bool { return o.kind == i.kind }); errors.Is(unread, ErrInput) != home || errors.Is(unwritten, ErrInput) != home {
+			t.Errorf("%s of another machine: %v, %v", i.kind, unread, unwritten)
+		}
 	}
-	if _, err := WriteInput("R", delivery.MergeRan{}); !errors.Is(err, ErrInput) {
-		t.Errorf("a merge is handed in: %v", err)
-	}
-	if _, err := (HandedIn{Kind: "merge"}).Read(); !errors.Is(err, ErrInput) {
-		t.Errorf("a merge is read: %v", err)
+	if _, err := WriteHomeInput("R", delivery.Cancel{}); !errors.Is(err, ErrInput) {
+		t.Errorf("an operator's word is handed in: %v", err)
 	}
 }
 

@@ -9,9 +9,13 @@ import (
 // Each rule of who is let in, dropped, is noticed.
 func TestMutants(t *testing.T) {
 	const file = "pin.go"
-	mutant.All(t, mutant.By("TestPinned|TestOtherBox|TestUnknownRunner|TestBrowser|TestKeyAlone|TestRefusedHandshakes|TestOpenKey", []mutant.Mutant{
-		{Name: "a runner speaks to any box", File: file, Old: "if !Same(hashOf(c.PeerCertificates[0]), box) {", New: "if false {"},
-		{Name: "any runner is known", File: file, Old: "if !known(hashOf(c.PeerCertificates[0])) {", New: "if false {"},
+	mutant.All(t, mutant.By("TestMembers|TestPinned|TestOtherBox|TestUnknownRunner|TestBrowser|TestKeyAlone|TestRefusedHandshakes|TestOpenKey", []mutant.Mutant{
+		{Name: "a runner speaks to any box", File: file, Old: "return Same(hash, box)", New: "return true"},
+		{Name: "any runner is known", File: file, Old: "verify(runner, errStranger)", New: "verify(func(string) bool { return true }, errStranger)"},
+		{Name: "any member is known", File: file, Old: "verify(member, errNoMember)", New: "verify(func(string) bool { return true }, errNoMember)"},
+		{Name: "a runner is a member", File: file, Old: "verify(member, errNoMember)", New: "verify(func(hash string) bool { return member(hash) || runner(hash) }, errNoMember)"},
+		{Name: "a member is asked as a runner", File: file, Old: "client(k, other, MemberALPN)", New: "client(k, other, ALPN)"},
+		{Name: "a member is asked as who joins", File: file, Old: "client(k, other, MemberALPN)", New: "client(k, other, JoinALPN)"},
 		{Name: "who joins is known", File: file, Old: "client(k, box, JoinALPN)", New: "client(k, box, ALPN)"},
 		{Name: "everybody is asked for a certificate", File: file, Old: "\t\treturn nil, nil\n", New: "\t\treturn joining, nil\n"},
 		{Name: "a key need not be shown", File: file, Old: "tls.RequireAnyClientCert,", New: "tls.RequestClientCert,"},

@@ -1,11 +1,11 @@
-// Package pin is how a box and its runners know each other over a network: each has an Ed25519 key, and the other the SHA-256 of
-// its public part, as ssh has it. There is no authority, and no secret goes over the wire.
+// Package pin is how a box and its runners, and the members of a cluster, know each other over a network: each has an Ed25519 key, and the
+// other the SHA-256 of its public part, as ssh has it. There is no authority, and no secret goes over the wire.
 //
 // TLS wants certificates, so each side makes one for its key when it starts. What stands in a certificate besides the key (names,
 // times, who signed it) is not looked at: a wrong clock keeps nobody out, and nobody else's signature lets anybody in. A key is
 // proven by the handshake, and compared by its hash alone ([PeerHash]).
 //
-// A runner says that it is one by a protocol that it offers in its handshake ([ALPN], [JoinALPN]): the box asks nobody else for a
+// A runner or a member says that it is one by a protocol that it offers in its handshake ([ALPN], [MemberALPN], [JoinALPN]): the box asks nobody else for a
 // certificate, so that a browser does not ask the person before it which one to take. What is spoken then is HTTP/1.1, which is
 // what the box's limits on connections are made for (package httpserver).
 package pin
@@ -33,8 +33,9 @@ import (
 
 // What a client offers in its handshake besides what it speaks.
 const (
-	ALPN     = "signalbox-runner/1" // it is a runner that has joined: a key that the box does not know ends the handshake
-	JoinALPN = "signalbox-join/1"   // it is about to join, with any key
+	ALPN       = "signalbox-runner/1" // it is a runner that has joined: a key that the box does not know ends the handshake
+	MemberALPN = "signalbox-member/1" // it is a member of the box's cluster: a key that is no member's ends the handshake
+	JoinALPN   = "signalbox-join/1"   // it is about to join, as the one or the other, with any key
 )
 
 // File is where [OpenKey] keeps a key, in PEM.
@@ -142,14 +143,15 @@ var (
 	ErrOtherBox  = errors.New("the box has another key than the one that was pinned: this is another box, or somebody between")
 	errNoKey     = errors.New("no key was shown")
 	errStranger  = errors.New("the key is no runner's of this box")
+	errNoMember  = errors.New("the key is no member's of this box's cluster")
 	protocols    = []string{"http/1.1"}
 	theirAlert   = "remote error"             // as net.OpError says that the other side ended the handshake
 	refusedAlert = tls.AlertError(42).Error() // bad_certificate, which follows from what VerifyConnection returns
 )
 
-// Server is how a box answers. Runners, and who joins, are shown its own key; all others the user's certificate, if there is one. Known
-// says whether a runner has joined with a key; it is asked at each handshake, beside others.
-func Server(k *Key, users *tls.Certificate, known func(hash string) bool) *tls.Config {
+// Server is how a box answers. Runners, members, and who joins, are shown its own key; all others the user's certificate, if there is one. Runner
+// says whether a runner has joined with a key, and member whether it is a member's of the cluster; they are asked at each handshake, beside others.
+func Server(k *Key, users *tls.Certificate, runner, member func(hash string) bool) *tls.Config {
 	others := &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: protocols, Certificates: []tls.Certificate{k.certificate}}
 	if users != nil {
 		others.Certificates = []tls.Certificate{*users}
@@ -159,20 +161,15 @@ func Server(k *Key, users *tls.Certificate, known func(hash string) bool) *tls.C
 		ClientAuth:             tls.RequireAnyClientCert, // the handshake proves the key; whose it is, nobody else says
 		SessionTicketsDisabled: true,                     // a key is proven each time
 	}
-	runners := joining.Clone()
-	runners.VerifyConnection = func(c tls.ConnectionState) error {
-		if len(c.PeerCertificates) == 0 {
-			return errNoKey
-		}
-		if !known(hashOf(c.PeerCertificates[0])) {
-			return errStranger
-		}
-		return nil
-	}
+	runners, members := joining.Clone(), joining.Clone()
+	runners.VerifyConnection = verify(runner, errStranger)
+	members.VerifyConnection = verify(member, errNoMember)
 	others.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		switch {
 		case slices.Contains(hello.SupportedProtos, ALPN):
 			return runners, nil
+		case slices.Contains(hello.SupportedProtos, MemberALPN):
+			return members, nil
 		case slices.Contains(hello.SupportedProtos, JoinALPN):
 			return joining, nil
 		}
@@ -181,8 +178,24 @@ func Server(k *Key, users *tls.Certificate, known func(hash string) bool) *tls.C
 	return others
 }
 
+// verify returns what ends a handshake, and why, unless the key that was proven is one that is let in.
+func verify(in func(hash string) bool, why error) func(tls.ConnectionState) error {
+	return func(c tls.ConnectionState) error {
+		if len(c.PeerCertificates) == 0 {
+			return errNoKey
+		}
+		if !in(hashOf(c.PeerCertificates[0])) {
+			return why
+		}
+		return nil
+	}
+}
+
 // Client is how a runner that has joined asks the box whose key has the hash.
 func Client(k *Key, box string) *tls.Config { return client(k, box, ALPN) }
+
+// Member is how a member of a cluster asks another one, whose key has the hash.
+func Member(k *Key, other string) *tls.Config { return client(k, other, MemberALPN) }
 
 // Joining is how one asks that is about to join.
 func Joining(k *Key, box string) *tls.Config { return client(k, box, JoinALPN) }
@@ -192,23 +205,15 @@ func client(k *Key, box, offer string) *tls.Config {
 		MinVersion: tls.VersionTLS13, NextProtos: append([]string{offer}, protocols...),
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &k.certificate, nil },
 		InsecureSkipVerify:   true, // there is no authority: VerifyConnection compares the key
-		VerifyConnection: func(c tls.ConnectionState) error {
-			if len(c.PeerCertificates) == 0 {
-				return errNoKey
-			}
-			if !Same(hashOf(c.PeerCertificates[0]), box) {
-				return ErrOtherBox
-			}
-			return nil
-		},
+		VerifyConnection:     verify(func(hash string) bool { return Same(hash, box) }, ErrOtherBox),
 	}
 }
 
 // Same compares two hashes of keys. How long it takes says nothing about them.
 func Same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// Refused reports whether the other side ended the handshake because of the key that it was shown: a box that does not know a runner
-// does. A connection can break before that is heard, so not every refusal is told.
+// Refused reports whether the other side ended the handshake because of the key that it was shown: a box that does not know a runner, or a
+// member, does. A connection can break before that is heard, so not every refusal is told.
 func Refused(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == theirAlert && op.Err.Error() == refusedAlert

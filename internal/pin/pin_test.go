@@ -97,7 +97,7 @@ func only(keys ...*pin.Key) func(string) bool {
 // A runner and its box know each other by their keys.
 func TestPinned(t *testing.T) {
 	box, runner := open(t), open(t)
-	address, _ := server(t, pin.Server(box, nil, only(runner)))
+	address, _ := server(t, pin.Server(box, nil, only(runner), only()))
 	for name, config := range map[string]*tls.Config{"a runner": pin.Client(runner, box.Hash()), "who joins": pin.Joining(runner, box.Hash())} {
 		if got, err := ask(t, address, config); err != nil || got != "HTTP/1.1 "+runner.Hash() {
 			t.Errorf("%s: %q, %v", name, got, err)
@@ -108,9 +108,9 @@ func TestPinned(t *testing.T) {
 // A runner does not speak to a box with another key: not to one that a known authority signed, and not if nothing was pinned.
 func TestOtherBox(t *testing.T) {
 	box, other, runner := open(t), open(t), open(t)
-	address, reached := server(t, pin.Server(other, nil, only(runner)))
+	address, reached := server(t, pin.Server(other, nil, only(runner), only()))
 	for _, hash := range []string{box.Hash(), "", strings.ToUpper(other.Hash()), other.Hash()[:63], other.Hash() + "0"} {
-		for name, config := range map[string]*tls.Config{"a runner": pin.Client(runner, hash), "who joins": pin.Joining(runner, hash)} {
+		for name, config := range map[string]*tls.Config{"a runner": pin.Client(runner, hash), "a member": pin.Member(runner, hash), "who joins": pin.Joining(runner, hash)} {
 			if got, err := ask(t, address, config); !errors.Is(err, pin.ErrOtherBox) {
 				t.Errorf("%s pins %q: %q, %v", name, hash, got, err)
 			}
@@ -125,7 +125,7 @@ func TestOtherBox(t *testing.T) {
 // any key.
 func TestUnknownRunner(t *testing.T) {
 	box, runner, other := open(t), open(t), open(t)
-	address, reached := server(t, pin.Server(box, nil, only(runner)))
+	address, reached := server(t, pin.Server(box, nil, only(runner), only()))
 	for range 100 { // a connection can break before the reason comes
 		got, err := ask(t, address, pin.Client(other, box.Hash()))
 		if err == nil {
@@ -143,6 +143,31 @@ func TestUnknownRunner(t *testing.T) {
 	}
 	if pin.Refused(nil) || pin.Refused(pin.ErrOtherBox) || pin.Refused(&net.OpError{Op: "dial", Err: errors.New("refused")}) {
 		t.Error("something else is taken for a refusal")
+	}
+}
+
+// The members of a cluster know each other by their keys, both ways: a runner's key is no member's, and a member's no runner's; and a
+// member is shown the box's own key, whatever certificate its users are shown.
+func TestMembers(t *testing.T) {
+	box, member, runner, other := open(t), open(t), open(t), open(t)
+	users := certificate(t, ecdsaKey(t), nil, nil)
+	address, reached := server(t, pin.Server(box, &users, only(runner), only(member)))
+	if got, err := ask(t, address, pin.Member(member, box.Hash())); err != nil || got != "HTTP/1.1 "+member.Hash() {
+		t.Errorf("a member: %q, %v", got, err)
+	}
+	before := reached.Load()
+	for name, config := range map[string]*tls.Config{
+		"a stranger as a member": pin.Member(other, box.Hash()), "a runner as a member": pin.Member(runner, box.Hash()), "a member as a runner": pin.Client(member, box.Hash()),
+	} {
+		if got, err := ask(t, address, config); err == nil {
+			t.Errorf("%s is answered %q", name, got)
+		}
+	}
+	if _, err := ask(t, address, pin.Member(member, other.Hash())); !errors.Is(err, pin.ErrOtherBox) {
+		t.Errorf("a member speaks to another box: %v", err)
+	}
+	if reached.Load() != before {
+		t.Error("a request of one that is no member came through")
 	}
 }
 
@@ -184,7 +209,7 @@ func TestBrowser(t *testing.T) {
 		},
 	}
 	users := certificate(t, ecdsaKey(t), nil, nil)
-	config := pin.Server(box, &users, only(runner))
+	config := pin.Server(box, &users, only(runner), only())
 	c, err, of := handshake(t, config, browser)
 	if asked || err != nil || of != nil {
 		t.Errorf("a browser was asked: %t, %v, %v", asked, err, of)
@@ -264,7 +289,7 @@ func TestKeyAlone(t *testing.T) {
 	for name, cert := range map[string]tls.Certificate{"one that has expired": expired, "one that somebody else signed": foreign} {
 		config := pin.Client(runner, box.Hash())
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &cert, nil }
-		c, err, of := handshake(t, pin.Server(box, nil, only(runner)), config)
+		c, err, of := handshake(t, pin.Server(box, nil, only(runner), only()), config)
 		if hash, _ := pin.PeerHash(&c); err != nil || of != nil || hash != runner.Hash() {
 			t.Errorf("a runner with %s: %q, %v, %v", name, hash, err, of)
 		}
@@ -279,13 +304,13 @@ func TestKeyAlone(t *testing.T) {
 	chain.Certificate = append(chain.Certificate, expired.Certificate[0])
 	config := pin.Client(runner, box.Hash())
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &chain, nil }
-	if _, err, _ := handshake(t, pin.Server(box, nil, only(runner)), config); err == nil {
+	if _, err, _ := handshake(t, pin.Server(box, nil, only(runner), only()), config); err == nil {
 		t.Error("a runner's certificate behind another one lets in")
 	}
 	// And who shows the runner's certificate without having its key fails to prove it.
 	stolen := tls.Certificate{Certificate: expired.Certificate, PrivateKey: ed25519.NewKeyFromSeed(make([]byte, 32))}
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &stolen, nil }
-	if _, err, _ := handshake(t, pin.Server(box, nil, only(runner)), config); err == nil {
+	if _, err, _ := handshake(t, pin.Server(box, nil, only(runner), only()), config); err == nil {
 		t.Error("a runner's certificate lets in who has not its key")
 	}
 }
@@ -293,7 +318,7 @@ func TestKeyAlone(t *testing.T) {
 // Who offers a runner's protocol shows a key, or the handshake ends; older versions of TLS are not spoken, on either side.
 func TestRefusedHandshakes(t *testing.T) {
 	box, runner := open(t), open(t)
-	all := pin.Server(box, nil, func(string) bool { return true })
+	all := pin.Server(box, nil, func(string) bool { return true }, func(string) bool { return true })
 	for name, client := range map[string]func(*tls.Config){
 		"TLS 1.2": func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 },
 		"TLS 1.2, which renegotiates": func(c *tls.Config) {
@@ -304,7 +329,7 @@ func TestRefusedHandshakes(t *testing.T) {
 		},
 		"nothing that is spoken": func(c *tls.Config) { c.NextProtos = c.NextProtos[:1] },
 	} {
-		for _, config := range []*tls.Config{pin.Client(runner, box.Hash()), pin.Joining(runner, box.Hash())} {
+		for _, config := range []*tls.Config{pin.Client(runner, box.Hash()), pin.Member(runner, box.Hash()), pin.Joining(runner, box.Hash())} {
 			client(config)
 			if _, err, _ := handshake(t, all, config); err == nil {
 				t.Errorf("a runner with %s gets in, offering %s", name, config.NextProtos[0])

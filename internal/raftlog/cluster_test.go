@@ -52,7 +52,7 @@ type line struct {
 	from uint64
 }
 
-func (l line) Send(ctx context.Context, to uint64, message []byte) error {
+func (l line) Send(ctx context.Context, to uint64, messages ...[]byte) error {
 	l.mu.Lock()
 	s, lost, stalls := l.seats[to], l.cut[to] || l.cut[l.from], l.slow[to]
 	l.mu.Unlock()
@@ -65,7 +65,9 @@ func (l line) Send(ctx context.Context, to uint64, message []byte) error {
 	if s == nil || lost {
 		return errors.New("lost")
 	}
-	s.Receive(message)
+	for _, message := range messages {
+		s.Receive(message)
+	}
 	return nil
 }
 
@@ -191,9 +193,10 @@ func (n *network) start(files archive.FS, keys archive.Keys, id uint64, peers []
 	if change != nil {
 		change(&c)
 	}
-	if s.Log, err = raftlog.Open(a, j, c); err != nil {
+	if s.Log, err = raftlog.New(a, j, c); err != nil {
 		return nil, err
 	}
+	s.Start()
 	n.mu.Lock()
 	n.seats[id] = s
 	n.mu.Unlock()

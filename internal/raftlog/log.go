@@ -17,8 +17,8 @@ import (
 
 // Transport reaches the other members.
 type Transport interface {
-	// Send carries a message to a member, for [Log.Receive] there. It may wait, and it may lose it.
-	Send(ctx context.Context, to uint64, message []byte) error
+	// Send carries messages to a member, in their order, for [Log.Receive] there. It may wait, and it may lose them.
+	Send(ctx context.Context, to uint64, messages ...[]byte) error
 
 	// Fetch returns a file of another member's archive, as [archive.Archive.ReadFile] has it there. The error for one that
 	// no member has satisfies errors.Is(err, fs.ErrNotExist).
@@ -34,6 +34,10 @@ type Config struct {
 	Tick      time.Duration          // how often a leader says that it is there
 	Elect     int                    // for how many ticks no leader is heard before another one is elected, at least 3
 	Keep      int                    // how many entries stay in memory for members that lag
+
+	// Changed is told of who leads, in which term, and who takes part, whenever one of these has changed, and of nobody when the log ends. It must not
+	// wait. Nil if nobody wants to know.
+	Changed func(member.Status)
 }
 
 // What is held for a member that does not keep up, in bytes.
@@ -78,6 +82,7 @@ type Log struct {
 	catching  bool   // the archive is being fetched
 	fetched   []byte // its checkpoint
 	unknown   error  // why the last event on a subject is not known
+	told      member.Status
 	tickCount int
 }
 
@@ -103,9 +108,9 @@ type reading struct {
 	since int // the tick when the member was asked
 }
 
-// Open lets records be appended to an archive that was started, with its journal, and whose events the follower has. Nothing was taken from the
-// journal yet. Close has to be called before the archive is closed.
-func Open(a *archive.Archive, j *archive.Journal, c Config) (*Log, error) {
+// New makes a log of an archive that was started, with its journal, and whose events the follower has. Nothing was taken from the
+// journal yet. It does nothing until it is started.
+func New(a *archive.Archive, j *archive.Journal, c Config) (*Log, error) {
 	l := &Log{
 		feed: archive.NewFeed(a), archive: a, journal: j, config: c, outgoing: background.New(context.Background()),
 		closing: make(chan struct{}), ended: make(chan struct{}), more: make(chan struct{}, 1),
@@ -123,9 +128,11 @@ func Open(a *archive.Archive, j *archive.Journal, c Config) (*Log, error) {
 		return nil, err
 	}
 	l.member = m
-	go l.run()
 	return l, nil
 }
+
+// Start lets records be appended, and messages come and go. Who starts a log closes it before the archive is closed.
+func (l *Log) Start() { go l.run() }
 
 // last is the member's question for the last folded event on a subject. If that is not known, nothing that the member says then
 // is done.
@@ -164,7 +171,24 @@ func (l *Log) Append(ctx context.Context, subject string, last uint64, data []by
 	case a := <-r.answer:
 		return a.seq, a.err
 	default:
-		return 0, fmt.Errorf("%w: %w", engine.ErrUnknown, ctx.Err())
+		return 0, &Open{r, ctx.Err()}
+	}
+}
+
+// Open is the error of an append that its context ended for, and that may be stored yet. It is an [engine.ErrUnknown].
+type Open struct {
+	of  *request
+	why error
+}
+
+func (o *Open) Error() string   { return engine.ErrUnknown.Error() + ": " + o.why.Error() }
+func (o *Open) Unwrap() []error { return []error{engine.ErrUnknown, o.why} }
+
+// Wait returns when it is stored and folded, or never will be, or when ctx or the log has ended. It is called once.
+func (o *Open) Wait(ctx context.Context) {
+	select {
+	case <-o.of.answer:
+	case <-ctx.Done():
 	}
 }
 
@@ -249,13 +273,34 @@ func (l *Log) Status() member.Status {
 }
 
 // Want says who should vote; see [member.Member.Want].
-func (l *Log) Want(ctx context.Context, voters []uint64) error {
-	return l.give(ctx, func() { l.done = append(l.done, func() { l.member.Want(voters) }) })
+func (l *Log) Want(ctx context.Context, voters, learners []uint64, joined uint64) error {
+	return l.give(ctx, func() { l.done = append(l.done, func() { l.member.Want(voters, learners, joined) }) })
 }
 
 // HandOver has this member, if it leads, hand over to another one.
 func (l *Log) HandOver(ctx context.Context, to uint64) error {
 	return l.give(ctx, func() { l.done = append(l.done, func() { l.member.HandOver(to) }) })
+}
+
+// Alone says where the log ends if nobody but this member is left, and all of the log is committed and applied: [archive.Archive.Leave] then makes it
+// that of a box which stands alone, once it is closed.
+func (l *Log) Alone(ctx context.Context) (end member.Mark, alone bool, err error) {
+	asked := make(chan struct{})
+	err = l.give(ctx, func() {
+		l.done = append(l.done, func() {
+			end, alone = l.member.Alone()
+			close(asked)
+		})
+	})
+	if err != nil {
+		return end, false, err
+	}
+	select {
+	case <-asked:
+		return end, alone, nil
+	case <-l.ended:
+		return member.Mark{}, false, l.why()
+	}
 }
 
 // Tip returns the last sequence that is folded here, 0 for none.
@@ -304,6 +349,15 @@ func (l *Log) end(why error) {
 	}
 	l.queue, l.inbox, l.waiting, l.reads, l.asked = nil, nil, nil, nil, nil
 	l.status = member.Status{}
+	l.tell(l.status)
+}
+
+// tell tells who wants to know of a status that is another than before.
+func (l *Log) tell(status member.Status) {
+	was := l.told
+	if l.told = status; l.config.Changed != nil && (status.Leads != was.Leads || status.Leader != was.Leader || status.Term != was.Term || !status.Members.Equal(was.Members)) {
+		l.config.Changed(status)
+	}
 }
 
 // serve does what the member says until the log is closed, or the member stops.
@@ -370,10 +424,14 @@ func (l *Log) take() {
 	for _, f := range done {
 		f()
 	}
+	var came []member.Message
 	for _, b := range inbox {
 		if m, err := member.ParseMessage(b); err == nil {
-			l.member.Receive(m)
+			came = append(came, m)
 		}
+	}
+	for _, m := range member.Needed(came) {
+		l.member.Receive(m)
 	}
 	l.ask(asked)
 	status := l.member.Status()
@@ -391,6 +449,7 @@ func (l *Log) take() {
 		r.taken = true
 	}
 	l.mu.Unlock()
+	l.tell(status) // which finds it by now
 	for _, r := range queue {
 		l.propose(r)
 	}

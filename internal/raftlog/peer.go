@@ -54,7 +54,7 @@ func (p *peer) taken() [][]byte {
 	return queue
 }
 
-// carry sends what waits, one message after the other.
+// carry sends what waits, all that has gathered at once: the library makes a message for each append.
 func (p *peer) carry(ctx context.Context, transport Transport, to uint64) {
 	for {
 		select {
@@ -62,11 +62,8 @@ func (p *peer) carry(ctx context.Context, transport Transport, to uint64) {
 		case <-ctx.Done():
 			return
 		}
-		for _, message := range p.taken() {
-			_ = transport.Send(ctx, to, message) // lost, as on any network
-			if ctx.Err() != nil {
-				return
-			}
+		if messages := p.taken(); len(messages) > 0 {
+			_ = transport.Send(ctx, to, messages...) // lost, as on any network
 		}
 	}
 }

@@ -224,15 +224,8 @@ func (g *gateway) Forget(string) {}
 
 // insist says something to the box until it is answered, or ctx ends.
 func insist[T any](ctx context.Context, r *Remote, path string, body any) (T, error) {
-	for pause := minPause; ; pause = min(2*pause, maxPause) {
-		v, err := api.Post[T](ctx, r.box, path, body)
-		if err == nil || ctx.Err() != nil || final(err) || api.Refused(err) || api.Gone(err) {
-			return v, err
-		}
-		select {
-		case <-time.After(pause/2 + jitter(pause)):
-		case <-ctx.Done():
-			return v, ctx.Err()
-		}
-	}
+	return api.Insist(ctx, func() (v T, settled bool, err error) {
+		v, err = api.Post[T](ctx, r.box, path, body)
+		return v, err == nil || final(err) || api.Refused(err) || api.Gone(err), err
+	})
 }

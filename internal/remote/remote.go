@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,6 +41,8 @@ type Options struct {
 	Version string
 	Places  int  // for sessions at once; 0 for no limit
 	Once    bool // it leaves after its first task
+
+	Boxes func([]order.BoxAt) // told where the boxes are that share a ledger, whenever the one that is asked says so; nil if nobody wants to know
 
 	Sign   func(text []byte) (key, signature []byte) // with the key by which the box knows it
 	Now    func() time.Time
@@ -318,6 +319,9 @@ func (r *Remote) heard(there order.There) {
 	drained, update := r.draining, r.update
 	r.draining, r.update = there.Draining, there.Update
 	r.mu.Unlock()
+	if r.o.Boxes != nil && len(there.Boxes) > 0 {
+		r.o.Boxes(there.Boxes)
+	}
 	switch {
 	case there.Update != "" && there.Update != update:
 		r.o.Logger.Error("this runner has to be updated", "why", there.Update)
@@ -391,7 +395,7 @@ func (r *Remote) follow(ctx context.Context) error {
 			pause = minPause
 		}
 		select {
-		case <-time.After(pause/2 + jitter(pause)):
+		case <-time.After(api.Jitter(pause)):
 		case <-ctx.Done():
 			return nil
 		}
@@ -400,17 +404,10 @@ func (r *Remote) follow(ctx context.Context) error {
 
 // How long to wait before the box is looked for again, and for how long it may say nothing: it says something three times in that time.
 const (
-	minPause = 50 * time.Millisecond
-	maxPause = 5 * time.Second
+	minPause = api.MinPause
+	maxPause = api.MaxPause
 	silence  = 3 * order.StillHere
 )
-
-// jitter is a random part of half a pause: many runners do not come back at once.
-func jitter(pause time.Duration) time.Duration {
-	var b [2]byte
-	_, _ = rand.Read(b[:]) // which never fails
-	return pause / 2 * time.Duration(uint16(b[0])<<8|uint16(b[1])) / (1 << 16)
-}
 
 // notice takes one message of the box's.
 func (r *Remote) notice(ctx context.Context, n order.Notice) error {
@@ -510,7 +507,7 @@ func (r *Remote) work(ctx context.Context, s order.Settings) (*works, error) {
 	w.Runner, err = runner.New(ctx, runner.Options{
 		Dir: dir, Site: site, Program: r.o.Program, Conductor: &conductor{r, w}, Mail: r.sessions,
 		Hidden: func() ([]string, error) { return []string{dir}, nil }, Redact: red.Text,
-		Hosts: s.Hosts, Own: extension, Exit: s.Exit, Now: r.o.Now, Logger: r.o.Logger,
+		Hosts: s.Hosts, Own: extension, Exit: s.Exit, Shared: s.Shared, Now: r.o.Now, Logger: r.o.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -195,7 +195,7 @@ func (r *Remote) copyChecks(ctx context.Context, c *copying) error {
 			return nil
 		}
 		select {
-		case <-time.After(pause/2 + jitter(pause)):
+		case <-time.After(api.Jitter(pause)):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -10,7 +10,7 @@ import (
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
 		{By: "TestSessionToken$", Mutant: mutant.Mutant{Name: "a session is not given its token", File: "runner.go",
-			Old: "spec.Own, spec.Token = x.config.Own(), o.Token", New: "spec.Own = x.config.Own()"}},
+			Old: "spec.Own, spec.Token, spec.Asks = x.config.Own(), o.Token, x.shared", New: "spec.Own, spec.Asks = x.config.Own(), x.shared"}},
 		{By: "TestSessionToken$", Mutant: mutant.Mutant{Name: "a session inherits the token of who started the box", File: "../session/start.go",
 			Old: "Env: ownEnv(), Marker", New: "Env: append(ownEnv(), \"SIGNALBOX_TOKEN=\"+os.Getenv(\"SIGNALBOX_TOKEN\")), Marker"}},
 		{By: "^TestCheckBranchMoves$", Mutant: mutant.Mutant{Name: "nobody looks whether a branch has moved", File: "byhand.go",

@@ -46,6 +46,7 @@ type Options struct {
 	Hosts     []string                 // whose signals count
 	Own       *agentsig.Extension      // line signals of the project's own
 	Exit      bool                     // exit records are acted upon
+	Shared    bool                     // several boxes share the ledger ([session.Spec.Asks])
 	Checked   func(gate.Result)        // told of each check that ran; may be nil
 	Now       func() time.Time
 	Logger    *slog.Logger
@@ -67,6 +68,7 @@ type Runner struct {
 	hosts  []string
 	own    *agentsig.Extension
 	exit   bool
+	shared bool // several boxes share the ledger
 	now    func() time.Time
 	logger *slog.Logger
 
@@ -94,7 +96,7 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 	repo := o.Site.repo
 	x := &Runner{
 		Site: o.Site, conductor: o.Conductor, program: o.Program, dir: o.Dir, mail: o.Mail,
-		hidden: o.Hidden, redact: o.Redact, hosts: o.Hosts, own: o.Own, exit: o.Exit, now: o.Now, logger: o.Logger, onCheck: o.Checked,
+		hidden: o.Hidden, redact: o.Redact, hosts: o.Hosts, own: o.Own, exit: o.Exit, shared: o.Shared, now: o.Now, logger: o.Logger, onCheck: o.Checked,
 		gates: make(chan struct{}, gatePlaces), homes: home.Open(filepath.Join(o.Dir, cachesDir), o.Now), branches: map[string]*integration{},
 		places: map[int]bool{}, turns: map[string]turn{},
 	}
@@ -442,7 +444,7 @@ func (x *Runner) write(ctx context.Context, o order.Order, subject string, phase
 		return err
 	}
 	spec.Box, spec.Task, spec.Phase, spec.Nonce, spec.Hosts, spec.Prompt, spec.Budget = x.dir, subject, phase, nonce, x.hosts, text, r.Allowance(&s)
-	spec.Own, spec.Token = x.config.Own(), o.Token
+	spec.Own, spec.Token, spec.Asks = x.config.Own(), o.Token, x.shared
 	if spec.Resume, err = x.resume(ctx, o, spec, voice); err != nil {
 		return err
 	}

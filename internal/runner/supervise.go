@@ -38,13 +38,7 @@ func (x *Runner) supervise(ctx context.Context, o order.Order) error {
 		}
 		return err
 	}
-	switch {
-	case !s.Busy():
-	case s.Prompt != nil:
-		x.turnBegins(s.ID, s.Prompt.ID)
-	default:
-		x.turnBegins(s.ID, "")
-	}
+	x.turnIs(s)
 	return x.stay(ctx, o, x.turnsEnd(s))
 }
 
@@ -122,6 +116,21 @@ func (x *Runner) turnBegins(session, prompt string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.turns[session] = turn{prompt, x.now()}
+}
+
+// turnIs notes at which turn a session is, as the run has it. If it is at none, one that ended while another box led is over here too: that box may
+// have had no time to say so.
+func (x *Runner) turnIs(s delivery.Session) {
+	switch {
+	case s.Busy() && s.Prompt != nil:
+		x.turnBegins(s.ID, s.Prompt.ID)
+	case s.Busy():
+		x.turnBegins(s.ID, "")
+	case s.Prompt == nil || s.Prompt.Delivered: // another prompt begins a turn when it is out
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		delete(x.turns, s.ID)
+	}
 }
 
 // TurnEnded notes that the turn of a session has ended that a prompt began.

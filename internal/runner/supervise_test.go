@@ -35,3 +35,28 @@ func TestTurnsEnd(t *testing.T) {
 		t.Errorf("the second turn has to end by %v, want %v", got, now.Add(longest))
 	}
 }
+
+// An order to stay with a session says at which turn that is, also of one that ended when nobody said so here.
+func TestTurnIs(t *testing.T) {
+	x := &Runner{turns: map[string]turn{"s": {prompt: "stale"}}, now: time.Now}
+	for _, c := range []struct {
+		s    delivery.Session
+		want string
+	}{
+		{delivery.Session{Turn: 2, Prompt: &delivery.Prompt{ID: "p"}}, "stale"}, // until it is out
+		{delivery.Session{Turn: 2, Prompt: &delivery.Prompt{ID: "p", Delivered: true}}, "p"},
+		{delivery.Session{Turn: 1, Waiting: "x", Prompt: &delivery.Prompt{ID: "p", Delivered: true}}, "none"},
+		{delivery.Session{}, ""},
+		{delivery.Session{Turn: 1}, "none"},
+	} {
+		c.s.ID = "s"
+		x.turnIs(c.s)
+		got := "none"
+		if at, ok := x.turns["s"]; ok {
+			got = at.prompt
+		}
+		if got != c.want {
+			t.Errorf("%+v is at the turn %q, want %q", c.s, got, c.want)
+		}
+	}
+}

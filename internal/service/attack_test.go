@@ -165,8 +165,8 @@ func (w *besieged) orderChecks(ctx context.Context) {
 	w.gate = w.orders["gpu1"].Order
 	w.gate.ID, w.gate.Do, w.gate.Task, w.gate.Session = "gate/T-1/5", delivery.DoGate, w.gate.Run.Task(w.gate.Session.Task), nil
 	go func() { _ = w.s.fleet.Load().CarryOut(ctx, w.gate) }() // until the test ends
-	for limit := time.After(10 * time.Second); ; {
-		if _, err := w.s.fleet.Load().Fetches("gpu1", w.gate.Name()); err == nil {
+	for limit := time.After(2 * time.Minute); ; {
+		if _, _, err := w.s.fleet.Load().Fetches("gpu1", w.gate.Name()); err == nil {
 			return
 		}
 		select {

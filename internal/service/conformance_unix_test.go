@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,11 +22,13 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/enrolment"
 	"github.com/signalbox-dev/signalbox/internal/fleet"
 	"github.com/signalbox-dev/signalbox/internal/gittest"
+	"github.com/signalbox-dev/signalbox/internal/homelink"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/mailbox"
 	"github.com/signalbox-dev/signalbox/internal/order"
@@ -34,8 +38,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
-// Orders are carried out in the box's own process, or by a runner over HTTP and TLS. Who gives them can't tell: each of these cases holds of
-// both ways. Sessions that speak are a matter of the box as a whole (TestRunnerElsewhere, internal/e2e).
+// Orders are carried out in the box's own process, by a runner over HTTP and TLS, or by another box's home. Who gives them can't tell: each of these cases holds of
+// all three ways. Sessions that speak are a matter of the box as a whole (TestRunnerElsewhere, internal/e2e).
 func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it builds the program, which sessions are started with")
@@ -44,7 +48,7 @@ func TestConformance(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "run", "-exec", "cp", "github.com/signalbox-dev/signalbox/cmd/signalbox", program).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for way, open := range map[string]func(w *ways){"in the process": (*ways).inProcess, "over HTTP": (*ways).overHTTP} {
+	for way, open := range map[string]func(w *ways){"in the process": (*ways).inProcess, "over HTTP": (*ways).overHTTP, "at another box": (*ways).atAnotherBox} {
 		for name, test := range map[string]func(w *ways){
 			"what came of it is there when it is done": (*ways).testOrder,
 			"what does not pass":                       (*ways).testFails,
@@ -102,20 +106,67 @@ func newWays(t *testing.T, program string) *ways {
 }
 
 // inProcess has orders be carried out by a runner in this process.
-func (w *ways) inProcess() {
+func (w *ways) inProcess() { w.carry = w.home(w, mailbox.New()).CarryOut }
+
+// atAnotherBox has them be carried out by the home runner of another box, which says to this one, which leads, what comes of them.
+func (w *ways) atAnotherBox() {
+	t, logger := w.t, slog.New(slog.DiscardHandler)
+	lead := homelink.Lead{Conductor: w, Mail: mailbox.New(), Live: func(string) bool { return true }, Open: func(string) bool { return true }}
+	leader := httptest.NewServer(homelink.ServeConductor(func() (homelink.Lead, bool) { return lead, true }, conductor.Problem, logger))
+	t.Cleanup(leader.Close)
+	back := homelink.NewConductor(homelink.BackOptions{
+		Lead: func() (homelink.Lead, bool) { return homelink.Lead{}, false }, Leader: func() (http.RoundTripper, bool) { return to(leader), true },
+		Problem: conductor.Problem, Logger: logger,
+	})
+	t.Cleanup(back.Stop)
+	far := httptest.NewServer(homelink.ServeHome(homelink.NewOwn(w.home(back, back)), logger))
+	t.Cleanup(far.Close)
+	homes := homelink.NewHomes(homelink.Options{
+		Self: "a", Others: func() []string { return []string{"c"} }, Carrier: func(string) (http.RoundTripper, bool) { return to(far), true },
+		Open: func(string) []string { return nil }, Changed: func() {}, Logger: logger,
+	})
+	t.Cleanup(func() {
+		homes.Stop()
+		far.CloseClientConnections()
+		leader.CloseClientConnections()
+	})
+	w.run.Home = "c"
+	f := fleet.New(fleet.Options{Home: noHome{}, HomeOf: homes.Of, Others: homes.Others, Conductor: w, Mail: lead.Mail, Known: func() []fleet.Known { return nil }, Lost: time.Minute, Now: time.Now, Logger: logger})
+	t.Cleanup(f.Stop)
+	w.carry = f.Of(w.run.Home).CarryOut
+}
+
+// noHome is the home of no run.
+type noHome struct{ fleet.Home }
+
+// to carries requests to a server.
+func to(s *httptest.Server) http.RoundTripper {
+	return carrier(func(r *http.Request) (*http.Response, error) {
+		r = r.Clone(r.Context())
+		r.URL.Host = s.Listener.Addr().String()
+		return s.Client().Transport.RoundTrip(r)
+	})
+}
+
+type carrier func(r *http.Request) (*http.Response, error)
+
+func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) { return c(r) }
+
+// home is the runner of a box, in this process.
+func (w *ways) home(c order.Conductor, mail order.Mailer) *runner.Runner {
 	site, err := runner.OpenSite(w.t.Context(), w.repo, w.config)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	x, err := runner.New(w.t.Context(), runner.Options{
-		Dir: w.t.TempDir(), Program: w.program, Site: site, Conductor: w, Mail: mailbox.New(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Dir: w.t.TempDir(), Program: w.program, Site: site, Conductor: c, Mail: mail, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Redact: func(text string) string { return text }, Hidden: func() ([]string, error) { return nil, nil },
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(x.Stop)
-	w.carry = x.CarryOut
+	return x
 }
 
 // overHTTP has them be carried out by a runner that has joined a box.

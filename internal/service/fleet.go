@@ -26,22 +26,26 @@ func (s *Service) makeFleet(ctx context.Context, o Options) error {
 	}
 	s.Box.WhenRunnersChange(s.knowRunners)
 	s.knowRunners()
-	s.fleet.Store(fleet.New(fleet.Options{
+	options := fleet.Options{
 		Home: s.runner, Conductor: s.Conductor, Mail: s.Conductor.Mail(), Known: s.known, Runs: s.liveRuns, Where: s.Conductor.Where,
-		Settings: order.Settings{Text: text, Prompts: prompts, Hosts: o.Box.Hosts, Exit: o.Box.ExitEnabled, Object: head, Author: name, Address: address},
+		Settings: order.Settings{Text: text, Prompts: prompts, Hosts: o.Box.Hosts, Exit: o.Box.ExitEnabled, Shared: s.homes != nil, Object: head, Author: name, Address: address},
 		Version:  o.Box.Version, Lost: o.Config.Limits.RunnerLost, Now: time.Now, Logger: o.Box.Logger,
-	}))
+	}
+	if h := s.homes; h != nil {
+		options.Home, options.HomeOf, options.Others, options.BoxOf, options.Boxes = h.own, h.of, h.all, s.boxOf, h.cluster.boxes
+	}
+	s.fleet.Store(fleet.New(options))
 	s.git = gitserver.New(s.runner.Exchange(), gitserver.Limits{}, o.Box.Logger)
 	return nil
 }
 
-// machines are those that work can be given to; nil if there is home alone.
-func (s *Service) machines() []delivery.Machine {
+// machines are those that work can be given to, with the home of runs; nil if there is home alone.
+func (s *Service) machines(home string) []delivery.Machine {
 	f := s.fleet.Load()
 	if f == nil {
 		return nil
 	}
-	return f.Machines()
+	return f.At(home).Machines()
 }
 
 // knowRunners keeps which runners may dial in: the box is asked when that has changed, and not by who decides, whom it waits for.

@@ -49,10 +49,25 @@ func (s *Service) makeTeller(o Options, secret []byte) error {
 	}
 	if o.tells() {
 		s.teller = notify.New(s.Box, notify.Options{
-			Notify: o.Config.Notify, Dir: o.Config.Dir, File: file, Origin: s.Box.Origin(), Secret: secret, Now: time.Now, Logger: o.Box.Logger,
+			Notify: o.Config.Notify, Dir: o.Config.Dir, File: file, Origin: s.Box.Origin(), Secret: secret, Now: time.Now, Logger: o.Box.Logger, Leads: s.cluster.tells(),
 		})
 	}
 	return nil
+}
+
+// tells is [notify.Options.Leads]; nil for a box that stands alone.
+func (c *cluster) tells() func() (leads bool, term uint64, changed <-chan struct{}) {
+	if c == nil {
+		return nil
+	}
+	return func() (leads bool, term uint64, changed <-chan struct{}) {
+		changed = c.Changed()
+		_, leads = c.Leading()
+		if now := c.box.Load().InCluster(); now.Leader != 0 {
+			term = now.Term
+		}
+		return leads, term, changed
+	}
 }
 
 // tell begins to tell people what happens. Messages link to the page, where the service listens.

@@ -21,8 +21,11 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/fleet"
 	"github.com/signalbox-dev/signalbox/internal/gate"
+	"github.com/signalbox-dev/signalbox/internal/homelink"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
+	"github.com/signalbox-dev/signalbox/internal/membership"
 	"github.com/signalbox-dev/signalbox/internal/notify"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/pin"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/telemetry"
@@ -40,8 +43,13 @@ type Options struct {
 	Secure   net.Listener  // beyond this machine, which is answered by TLS; nil if there is none
 	Tools    http.Handler  // for agents, as [httpapi.Server.WithTools] has it; nil if there are none
 
+	Tick time.Duration // how often the box that leads a cluster says so; [box.ClusterTick] if 0, and a test has a clock that is wrong
+
 	patience time.Duration // startPatience if 0
 }
+
+// errMemberRests is why a box of a cluster is not opened for one request: alone it knows neither what was recorded nor may it record.
+var errMemberRests = errors.New("this box is in a cluster, and does not run: start it with `signalbox up`, and ask again")
 
 // startPatience is for how long a start waits for git to find the repository, and then to look at the
 // checkout.
@@ -61,6 +69,8 @@ type Service struct {
 	config  config.Config
 	logger  *slog.Logger
 	tools   http.Handler
+	cluster *cluster           // that the box is in; nil if it stands alone
+	homes   *homes             // of its runs; nil likewise
 	secure  *httpapi.Secure    // nil if it answers on this machine alone
 	paged   bool               // browsers are shown a page
 	metrics *telemetry.Metrics // nil of a box that others do not find
@@ -107,18 +117,39 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		metrics = telemetry.New(o.Box.Version)
 		o.Box.Timing = metrics.Timing()
 	}
-	b, found, err := box.Open(ctx, o.Box)
+	var secure *httpapi.Secure
+	if _, err := membership.Read(dir); !errors.Is(err, membership.ErrNone) {
+		if o.Box.Unlisted {
+			return nil, box.Found{}, errMemberRests
+		}
+		if secure, err = secured(o, dir); err != nil {
+			return nil, box.Found{}, err
+		}
+	}
+	member, err := openCluster(dir, secure, o.Box.Version, o.Box.Logger)
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	s := &Service{Box: b, dir: dir, config: o.Config, site: site, logger: o.Box.Logger, tools: o.Tools, paged: !o.Box.Unlisted, metrics: metrics, group: background.New(context.WithoutCancel(ctx))}
+	o.Box.Cluster = member.options(cmp.Or(o.Tick, box.ClusterTick))
+	b, found, err := box.Open(ctx, o.Box)
+	if err != nil {
+		member.stop()
+		return nil, box.Found{}, err
+	}
+	s := &Service{Box: b, cluster: member, dir: dir, config: o.Config, site: site, logger: o.Box.Logger, tools: o.Tools, paged: !o.Box.Unlisted, metrics: metrics, group: background.New(context.WithoutCancel(ctx))}
 	s.Conductor = conductor.New(b.Ledger(), conductor.Options{
 		Config: o.Config, Settings: o.Box.Settings, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger, Machines: s.machines,
 	})
 	if metrics != nil {
 		metrics.Follow(b)
 	}
-	if s.secure, err = secured(o, dir); err != nil {
+	if member != nil {
+		s.makeHomes(member)
+	}
+	if s.secure = secure; secure == nil {
+		s.secure, err = secured(o, dir)
+	}
+	if err != nil {
 		return nil, box.Found{}, errors.Join(err, s.Close())
 	}
 	if err := s.makeTeller(o, secret); err != nil {
@@ -128,17 +159,33 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		if err := s.makeRunner(ctx, o, site, patience); err != nil {
 			return nil, box.Found{}, errors.Join(err, s.Close())
 		}
-		s.Conductor.CheckByHand(s.runner)
 	}
 	if delivers {
 		if err := s.makeFleet(ctx, o); err != nil {
 			return nil, box.Found{}, errors.Join(err, s.Close())
 		}
-		if err := s.Conductor.Start(ctx, s.fleet.Load(), patience); err != nil {
-			return nil, box.Found{}, errors.Join(err, s.Close())
-		}
+	}
+	if member != nil {
+		s.takePart(patience)
+		return s, found, nil
+	}
+	if err := s.conduct(ctx, patience); err != nil {
+		return nil, box.Found{}, errors.Join(err, s.Close())
 	}
 	return s, found, nil
+}
+
+// conduct brings runs on, and has the checks run on work by hand, if there is who carries that out.
+func (s *Service) conduct(ctx context.Context, patience time.Duration) error {
+	if s.runner != nil {
+		s.Conductor.CheckByHand(s.runner)
+	}
+	f := s.fleet.Load()
+	if f == nil {
+		return nil
+	}
+	f.Anew()
+	return s.Conductor.Start(ctx, f, patience)
 }
 
 // secured says how the box in a directory answers beyond this machine: by a key of its own, which it keeps there, and the user's certificate.
@@ -191,11 +238,19 @@ func (s *Service) makeRunner(ctx context.Context, o Options, site runner.Site, p
 	var err error
 	opening, cancel := patient(ctx, patience)
 	defer cancel()
+	var back order.Conductor = s.Conductor
+	var mail order.Mailer = s.Conductor.Mail()
+	if s.homes != nil {
+		back, mail = s.homes.way, s.homes.way
+	}
 	s.runner, err = runner.New(opening, runner.Options{
-		Dir: s.dir, Site: site, Program: o.Program, Conductor: s.Conductor, Mail: s.Conductor.Mail(),
-		Hidden: func() ([]string, error) { return o.Box.Dir.Hidden(o.Config.Archive) }, Redact: s.Box.Ledger().Redact, Hosts: o.Box.Hosts, Own: o.Box.Own, Exit: o.Box.ExitEnabled,
+		Dir: s.dir, Site: site, Program: o.Program, Conductor: back, Mail: mail,
+		Hidden: func() ([]string, error) { return o.Box.Dir.Hidden(o.Config.Archive) }, Redact: s.Box.Ledger().Redact, Hosts: o.Box.Hosts, Own: o.Box.Own, Exit: o.Box.ExitEnabled, Shared: s.homes != nil,
 		Checked: s.checked(), Now: time.Now, Logger: o.Box.Logger,
 	})
+	if err == nil && s.homes != nil {
+		s.homes.own = homelink.NewOwn(s.runner)
+	}
 	return err
 }
 
@@ -215,6 +270,13 @@ func patient(ctx context.Context, patience time.Duration) (context.Context, cont
 // Serve answers requests on the listener until ctx ends or the box stops, and then lets nothing more be recorded.
 func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 	server := httpapi.New(s.Box, s.Conductor, s.logger).WithTools(s.tools).WithSecure(s.secure)
+	if s.cluster != nil {
+		server.WithCluster(s.cluster).WithHomes(s.serveHomes())
+		var stop context.CancelFunc
+		ctx, stop = s.cluster.untilHandedOver(ctx)
+		defer stop()
+		s.metrics.Cluster(func() api.ClusterStatus { return s.cluster.status(ctx) })
+	}
 	if s.paged {
 		server.WithPage(func(api http.Handler) httpapi.Page {
 			return web.New(web.Options{Host: s.Box.PageHost(), Certificate: s.shown(), API: api, Box: pageBox{s.Box, s}, Settings: s.config.Shown, Refused: server.Refused, Now: time.Now, Logger: s.logger})
@@ -239,6 +301,7 @@ func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 // Close stops the service, and returns when nothing of it runs any more. Agents' sessions go on.
 func (s *Service) Close() error {
 	s.Box.Stop() // ends what waits
+	s.cluster.stop()
 	s.Conductor.Stop()
 	s.settle()
 	s.group.Stop()
@@ -247,6 +310,9 @@ func (s *Service) Close() error {
 	}
 	if s.runner != nil {
 		s.runner.Stop()
+	}
+	if s.homes != nil {
+		s.homes.way.Stop()
 	}
 	return s.Box.Close()
 }

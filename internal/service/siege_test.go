@@ -74,7 +74,7 @@ func (l *lines) size() int {
 // waitFor waits until something is logged.
 func (l *lines) waitFor(t *testing.T, at int, says string) {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(2 * time.Minute)
 	for {
 		text, grown := l.since(at)
 		if strings.Contains(text, says) {
@@ -175,7 +175,7 @@ func besiege(t *testing.T) *besieged {
 		}()
 		select {
 		case w.orders[name] = <-got:
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 			all, _ := log.since(0)
 			run, err := w.owner.Run(t.Context(), "R1")
 			t.Fatalf("%s is given nothing: %+v, %v\n%s", name, run, err, all)

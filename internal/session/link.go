@@ -67,6 +67,23 @@ func (l *link) start(ctx context.Context, orphan time.Duration) (stop func()) {
 	return group.Stop
 }
 
+// ask returns when the box says that the session is one that has not ended, or why it is not. While nobody answers it goes on to ask, for as long as the box may
+// stay away.
+func (l *link) ask(ctx context.Context, orphan time.Duration) error {
+	if orphan > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, orphan)
+		defer cancel()
+	}
+	_, err := api.Insist(ctx, func() (none struct{}, settled bool, err error) {
+		asking, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		err = l.client.Activity(asking, l.session, api.Activity{})
+		return none, err == nil || api.Gone(err) || api.Refused(err), err
+	})
+	return err
+}
+
 // put keeps a report and sees to its delivery. Settled, if it is not nil, is called when the box has recorded the report,
 // or has refused it for good.
 func (l *link) put(r api.SessionReport, settled func(recorded bool)) error {

@@ -87,6 +87,11 @@ func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (e
 	}
 	hangUp := r.link.start(context.WithoutCancel(ctx), time.Duration(spec.Orphan))
 	defer hangUp()
+	if spec.Asks {
+		if err := r.link.ask(ctx, time.Duration(spec.Orphan)); err != nil {
+			return fmt.Errorf("the agent was not started: %w", err)
+		}
+	}
 	r.begin(api.SessionCommand{Text: spec.firstPrompt()})
 	r.loop(ctx)
 	return r.part(ctx)

@@ -52,6 +52,10 @@ type Spec struct {
 	Grace     Duration `json:"grace_ms,omitempty"`      // from TERM to KILL; 10 seconds
 	Linger    Duration `json:"linger_ms,omitempty"`     // of silence after a terminal signal, and the turn is over; 2 seconds
 	Orphan    Duration `json:"orphan_ms,omitempty"`     // for which the box may stay away; 1 hour
+
+	// Asks has the session ask before it begins whether it still may: where several boxes share a ledger, one that led may have started it after
+	// another has taken over. Between the answer and the start of the program nobody looks again.
+	Asks bool `json:"asks,omitempty"`
 }
 
 // Duration is written as a number of milliseconds.

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"testing/synctest"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/conductor/conductortest"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -26,11 +28,27 @@ func (w *world) open(l *conductortest.Ledger) error {
 	if !w.calm && w.chance(5) { // with other settings
 		w.unprotected = []string{"checks run without a sandbox"}
 	}
-	l.Append = w.append
 	w.ledger, w.run = l, w.folded(l)
-	w.conductor = conductor.New(l, conductor.Options{Config: w.config, Now: now, Machines: w.machines})
-	if err := w.conductor.Start(background, w, time.Minute); err != nil {
+	var by order.Runner = w
+	b := w.cluster.leads
+	if b != nil {
+		by = b
+	}
+	if b != nil && b.ledger == l && b.conductor != nil { // it led before
+		w.conductor = b.conductor
+	} else {
+		w.conductor = conductor.New(l, conductor.Options{Config: w.config, Now: now, Machines: func(string) []delivery.Machine { return w.machines() }})
+		l.Append = w.append
+		if b != nil {
+			b.ledger, b.conductor, l.Append = l, w.conductor, b.append
+		}
+	}
+	if err := w.conductor.Start(background, by, time.Minute); err != nil {
 		return err
+	}
+	if b != nil {
+		synctest.Wait()
+		w.silence()
 	}
 	return w.wait()
 }
@@ -41,6 +59,13 @@ func (w *world) shut() {
 		w.ledger.Kill()
 		w.conductor.Stop()
 	}
+	for _, b := range w.cluster.boxes {
+		if b.ledger != nil {
+			b.ledger.Kill()
+			b.conductor.Stop()
+		}
+	}
+	w.silence()
 }
 
 // fault is something that goes wrong with an append.

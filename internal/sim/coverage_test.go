@@ -45,7 +45,7 @@ func coverage(reached counts) (table string, missing []string) {
 	want := map[string][]string{
 		"event":   append(delivery.Types(), work.Types()...),
 		"signal":  {string(agentsig.KindExit), string(agentsig.KindUnknown), string(agentsig.KindAmbiguous)},
-		"world":   {"restart", "order failed", "order given again", "drained", "agent told", "a client's word", "message lost", "message doubled", "message overtaken", "acknowledgement lost", "turn without effect", "result without effect", "waits for a person", "repair passed", "repair refused", "repair left out", "plan amended", "resumed", "person refused", "person late", "cleaned", "machine lost", "machine back", "started elsewhere"},
+		"world":   {"restart", "order failed", "order given again", "drained", "agent told", "a client's word", "message lost", "message doubled", "message overtaken", "acknowledgement lost", "turn without effect", "result without effect", "waits for a person", "repair passed", "repair refused", "repair left out", "plan amended", "resumed", "person refused", "person late", "cleaned", "machine lost", "machine back", "started elsewhere", "lead moved", "lead came back", "refused: leads no more"},
 		"fresh":   freshCauses(),
 		"forged":  {string(agentsig.ReasonWrongID), string(agentsig.ReasonWrongRole), string(agentsig.ReasonWrongNonce)},
 		"since":   {string(work.SinceStart), string(work.SinceGate), string(work.SinceReview), string(work.SinceAudit), string(work.SinceMerge)},

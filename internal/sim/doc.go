@@ -11,6 +11,9 @@
 // besides. Then the fold of the record has to be what was at hand, nothing may be left running, and the next box
 // begins with the record and what is outside.
 //
+// In every fourth world three boxes keep the ledger, each with a fold of its own. After some events another one leads: a new conductor, or one that
+// rested, while what was asked of the home goes on there for a while or ends, and who leads no more may notice late.
+//
 // # Schedules
 //
 // A schedule is a random number of steps of chaos, followed by calm: agents are

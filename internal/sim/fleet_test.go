@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
-// fleet are the machines of a world that has more than home. They drain, are lost and come back.
-type fleet struct {
+// machines are those of a world that has more than home. They drain, are lost and come back.
+type machines struct {
 	machines []delivery.Machine // all there are, home first; nil if there is home alone
 	away     map[string]bool    // those of which nothing is heard
 	mail     []message          // what is to be said of sessions that were lost
@@ -21,7 +21,7 @@ type fleet struct {
 
 // drawFleet gives some worlds machines.
 func (w *world) drawFleet(c *config.Config) {
-	w.fleet = fleet{away: map[string]bool{}, lost: map[string]bool{}, pushed: map[string]branch{}}
+	w.fleet = machines{away: map[string]bool{}, lost: map[string]bool{}, pushed: map[string]branch{}}
 	if !w.chance(65) {
 		return
 	}
@@ -65,7 +65,7 @@ func (w *world) moment() delivery.Moment {
 	}
 	if present := w.machines(); present != nil {
 		sessions := map[string]int{}
-		w.run.CountOn(sessions)
+		w.run.CountOn(sessions, w.run.Home)
 		m.Machines = delivery.Loaded(present, sessions)
 	}
 	return m

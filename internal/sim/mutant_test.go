@@ -61,7 +61,7 @@ func TestMutants(t *testing.T) {
 		{Name: "a person who sends work back counts as a failure", File: "../delivery/evolve_item.go", Old: "if by.ByPerson() {", New: "if false {"},
 		{Name: "a person accepts another commit than they were shown", File: "../conductor/person.go", Old: "v.Commit != now.Commit || v.Tree != now.Tree || v.Base != now.Base", New: "false"},
 		{Name: "work that is not merged is removed", File: "../conductor/clean.go", Old: "case q.clean && l.Safe():", New: "case q.clean:"},
-		{Name: "what is removed is not recorded", File: "../conductor/clean.go", Old: "if err := c.recordRemoved(ctx, p, said); err != nil {\n\t\t\treturn err\n\t\t}\n\t\treturn c.runner.Discard", New: "return c.runner.Discard"},
+		{Name: "what is removed is not recorded", File: "../conductor/clean.go", Old: "if err := c.recordRemoved(ctx, p, said); err != nil {\n\t\t\treturn err\n\t\t}\n\t\treturn c.at(p.run.Home).Discard", New: "return c.at(p.run.Home).Discard"},
 		{Name: "a critic goes on with a developer's conversation", File: "../delivery/next.go", Old: "if role == agentsig.RoleDeveloper {\n\t\tgrant", New: "if role != agentsig.RoleAnalyst {\n\t\tgrant"},
 		{Name: "rework is never fresh", File: "../delivery/conversation.go", Old: "case r.Settings.Rework == ReworkFresh:", New: "case false:"},
 		{Name: "a conversation that was given up goes on", File: "../delivery/conversation.go", Old: "case s.GivenUp:", New: "case false:"},
@@ -74,7 +74,7 @@ func TestMutants(t *testing.T) {
 		{Name: "a conversation goes on where it is not", File: "../delivery/place.go", Old: "session == \"\" || on == runner", New: "true || on == runner"},
 		{Name: "an expert is started at home", File: "../delivery/next.go", Old: "Request: q.Request, Runner: s.Runner}", New: "Request: q.Request}"},
 		{Name: "a lost machine costs its task a crash", File: "../delivery/evolve.go", Old: "p.How == Orphaned || p.How == Lost ||", New: "p.How == Orphaned ||"},
-		{Name: "a gate stays on a machine that is gone", File: "../delivery/place.go", Old: "ok && m.machine(on) != nil", New: "ok"},
+		{Name: "a gate stays on a machine that is gone", File: "../delivery/place.go", Old: "(on == \"\" || m.machine(on) != nil)", New: "true"},
 		{Name: "a result of a session that has ended counts", File: "../delivery/decide.go", Old: "if t.Item.Holds(token) {", New: "if false {"},
 	}))
 }
@@ -101,8 +101,17 @@ func TestConductorMutants(t *testing.T) {
 		{Name: "orders go on while the box is drained", File: "../conductor/decider.go", Old: "if !d.all.Draining() {\n\t\t\tcommands", New: "if true {\n\t\t\tcommands"},
 		{Name: "agents are not told to stop", File: "../conductor/conductor.go", Old: "Kind: api.CommandStop, Reason", New: "Kind: api.CommandTell, Reason"},
 		{Name: "a finished run is not left", File: "../conductor/decider.go", Old: "d.runner.LeaveFollowed(r.ID)\n\t\t\td.runner.Finished(ctx, r)", New: "d.runner.LeaveFollowed(r.ID)"},
-		{Name: "what a finished run left is forgotten by a restart", File: "../conductor/conductor.go", Old: "default:\n\t\t\tc.runner.Finished(ctx, r)", New: "default:\n\t\t\t_ = r"},
+		{Name: "what a finished run left is forgotten by a restart", File: "../conductor/conductor.go", Old: "default:\n\t\t\tc.at(r.Home).Finished(ctx, r)", New: "default:\n\t\t\t_ = r"},
 		{Name: "a merge is permitted that is not allowed", File: "../conductor/conductor.go", Old: "if allowed == nil {\n\t\treturn work.Permit{}", New: "if allowed == nil {\n\t\treturn work.Permit{Seq: 1, Allowed: work.Allowed{Commit: merge.Commit, Onto: merge.Onto, Tree: merge.Tree, Base: merge.Base}}"},
+	}))
+}
+
+// Each rule of who leads, dropped, is noticed by TestSchedules.
+func TestLeadMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestSchedules", []mutant.Mutant{
+		{Name: "two conductors at once", File: "../conductor/conductor.go", Old: "func (c *Conductor) Rest() {\n\tc.group.Load().Stop()\n", New: "func (c *Conductor) Rest() {\n"},
+		{Name: "a conductor that rested brings nothing on when it is started again", File: "../conductor/conductor.go", Old: "\tc.group.Store(background.New(c.ledger.Context()))\n}\n\n// lookAgain", New: "}\n\n// lookAgain"},
+		{Name: "an order that another box has given is under way twice", File: "../homelink/own.go", Old: "if before != nil {", New: "if false {"},
 	}))
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 2_000, "how many schedules TestSchedules runs; their seeds are 1 and up")
+	schedules = flag.Int("schedules", 1_000, "how many schedules TestSchedules runs; their seeds are 1 and up")
 	oneSeed   = flag.Uint64("seed", 0, "the one schedule to run; with -v its story is told")
 )
 

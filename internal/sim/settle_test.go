@@ -12,6 +12,9 @@ import (
 func (w *world) settle() error {
 	for range 3000 {
 		w.arm()
+		if err := w.perhapsLead(); err != nil {
+			return err
+		}
 		moved, err := w.settleOne()
 		switch {
 		case err != nil:

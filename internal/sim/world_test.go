@@ -62,7 +62,8 @@ type world struct {
 	spoke       int // words of the operator, or of a client
 	versions    int // of the plan, that were handed in after the first
 	left        leftovers
-	fleet       fleet
+	fleet       machines
+	cluster     cluster
 
 	// What does not.
 	loose []delivery.Input // things that were seen, and not handed in yet
@@ -99,6 +100,7 @@ func newWorld(seed uint64, reached counts, story *[]string) *world {
 		marked: map[string]bool{}, record: newRecord(), left: leftovers{gone: map[string]bool{}},
 	}
 	w.theme = w.chooseTheme()
+	w.drawCluster(seed)
 	return w
 }
 
@@ -252,6 +254,9 @@ func (w *world) play() error {
 
 // step is one step of chaos.
 func (w *world) step() error {
+	if err := w.perhapsLead(); err != nil {
+		return err
+	}
 	if w.fleet.machines != nil && (w.chance(8) || w.talkOn() != nil && w.chance(60)) {
 		return w.rove()
 	}

@@ -102,6 +102,42 @@ func (r runners) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
+// Cluster has the cluster that a box is in told of when somebody asks. It is called once at most.
+func (m *Metrics) Cluster(how func() api.ClusterStatus) { m.registry.MustRegister(cluster(how)) }
+
+// cluster is how the cluster is, by the box that is asked. Each box tells of itself: which one it is, Prometheus knows by its address.
+type cluster func() api.ClusterStatus
+
+var (
+	membersDesc = prometheus.NewDesc("signalbox_cluster_members", "Boxes of the cluster that this one is in.", nil, nil)
+	leadsDesc   = prometheus.NewDesc("signalbox_cluster_leads", "1 if this box leads its cluster, or else 0.", nil, nil)
+	lagDesc     = prometheus.NewDesc("signalbox_cluster_lag_events", "Events that another box of the cluster has, and this one does not yet.", nil, nil)
+)
+
+// Describe implements [prometheus.Collector].
+func (c cluster) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{membersDesc, leadsDesc, lagDesc} {
+		to <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c cluster) Collect(to chan<- prometheus.Metric) {
+	how := c()
+	leads, lag := 0., 0.
+	for _, m := range how.Members {
+		if m.Name == how.Self && m.Role != api.RoleInvited { // whoever is invited in its place may have its name
+			lag = float64(m.Lag)
+		}
+	}
+	if how.Leader == how.Self {
+		leads = 1
+	}
+	for d, n := range map[*prometheus.Desc]float64{membersDesc: float64(how.Short().Boxes), leadsDesc: leads, lagDesc: lag} {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n)
+	}
+}
+
 // bounded adds up what can't be a label's value, or is one too many.
 func bounded(counts map[string]int) map[string]int {
 	out := map[string]int{}

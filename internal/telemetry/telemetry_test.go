@@ -62,6 +62,23 @@ func follow(t *testing.T, m *telemetry.Metrics, b *box.Box) *watched {
 	return &watched{t, m, b}
 }
 
+// Of a cluster each box tells how many there are, whether it leads, and how far it is behind; who is invited in its place does not count.
+func TestCluster(t *testing.T) {
+	how := api.ClusterStatus{Self: "b", Leader: "a", Members: []api.MemberStatus{
+		{Name: "a", Role: api.RoleVoter, State: api.MemberLeads}, {Name: "b", Role: api.RoleVoter, Lag: 7}, {Name: "c", Role: api.RoleLearner, Lag: 9}, {Name: "b", Role: api.RoleInvited},
+	}}
+	w := &watched{T: t, Metrics: telemetry.New("test")}
+	w.Cluster(func() api.ClusterStatus { return how })
+	w.tells(map[string]string{"signalbox_cluster_members": "3", "signalbox_cluster_leads": "0", "signalbox_cluster_lag_events": "7"})
+	how.Leader = "b"
+	w.tells(map[string]string{"signalbox_cluster_leads": "1"})
+	for series := range (&watched{T: t, Metrics: telemetry.New("test")}).written() {
+		if strings.Contains(series, "cluster") {
+			t.Errorf("a box alone tells %s", series)
+		}
+	}
+}
+
 // written is what is told now, less histograms' buckets.
 func (w *watched) written() map[string]string {
 	w.Helper()

@@ -47,6 +47,7 @@ var kinds = map[delivery.Wait]kind{
 	delivery.WaitDependency:  waiting,
 	delivery.WaitConflict:    waiting,
 	delivery.WaitPaused:      waiting,
+	delivery.WaitHome:        waiting,
 	delivery.WaitBaseline:    waiting,
 	delivery.WaitProvider:    waiting,
 	delivery.WaitLogin:       waiting,
@@ -172,7 +173,7 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 		w.figure = elapsed(t.Since, now)
 	case waiting:
 		w.status = waits(t, "for "+strings.Join(t.BlockedBy, ", "))
-		if t.Waits.Reason == delivery.WaitRunner {
+		if t.Waits.Reason == delivery.WaitRunner || t.Waits.Reason == delivery.WaitHome {
 			w.status, w.figure = strings.TrimSpace("waits "+minutes(t.Waits.Since, now)), ""
 			w.note = line{{yellow, t.Waits.Text}} // which is read to its end: it has a line of its own where that is needed
 		}

@@ -62,10 +62,11 @@ type played struct {
 	verdict []api.Verdict
 	run     api.Run
 	runners []api.Runner
-	would   api.Run        // that any plan would be
-	refuses string         // why none is delivered; empty if it is
-	open    []api.Question // that wait for an answer; if there are none, a review waits
-	words   []string       // on runs and tasks
+	cluster *api.ClusterStatus // that the box is in; nil if it stands alone
+	would   api.Run            // that any plan would be
+	refuses string             // why none is delivered; empty if it is
+	open    []api.Question     // that wait for an answer; if there are none, a review waits
+	words   []string           // on runs and tasks
 	events  []api.Event
 	asked   []string // for which events
 	endless bool     // there are always more events
@@ -138,7 +139,14 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_, _ = fmt.Fprint(w, "event: next\ndata: {\"next\":42}\n\n")
 		}
 	case "GET /v1/status":
-		reply(api.Status{Verifier: p.verifier, Ledger: api.LedgerStatus{Events: 7}})
+		s := api.Status{Verifier: p.verifier, Ledger: api.LedgerStatus{Events: 7}}
+		if p.cluster != nil {
+			short := p.cluster.Short()
+			s.Cluster = &short
+		}
+		reply(s)
+	case "GET /v1/cluster":
+		reply(p.cluster)
 	case "GET /v1/events/1/proof":
 		if p.proof == nil {
 			w.WriteHeader(http.StatusConflict)

@@ -12,7 +12,27 @@ import (
 type settingsView struct {
 	frame
 	From     *api.Settings
+	Cluster  *api.ClusterStatus // nil if the box stands alone
+	Short    api.InCluster
 	Sections []section
+}
+
+// Look is how the state of a box of the cluster looks.
+func (settingsView) Look(m api.MemberStatus) string {
+	switch {
+	case m.State == api.MemberNotReached, m.Problem != "":
+		return "bad"
+	case m.State == api.MemberFetches, m.Role == api.RoleLeaving:
+		return "warn"
+	case m.State == api.MemberLeads, m.State == api.MemberFollows:
+		return "good"
+	}
+	return ""
+}
+
+// Tells says whether it is known how far a box of the cluster is.
+func (settingsView) Tells(m api.MemberStatus) bool {
+	return m.State != api.MemberNotReached && m.Role != api.RoleInvited
 }
 
 // general is the section of settings that have no others beside them.
@@ -32,6 +52,14 @@ func (p *Page) settings(w http.ResponseWriter, a asked) {
 		return
 	}
 	v.From = status.Settings
+	if status.Cluster != nil {
+		c, err := a.client.Cluster(a.Context())
+		if err != nil {
+			p.fail(w, a.Request, statusOf(err), err)
+			return
+		}
+		v.Cluster, v.Short = &c, c.Short()
+	}
 	all, err := p.o.Settings()
 	if err != nil {
 		p.fail(w, a.Request, http.StatusInternalServerError, err)

@@ -16,4 +16,9 @@ func TestSettingsMutants(t *testing.T) {
 		{Name: "a limit that is none looks like nothing allowed", File: "../config/shown.go", Old: `return "no limit"`, New: `return ""`},
 		{Name: "each setting has a table of its own", File: "settings.go", Old: "if name == s.Name {", New: "if name == general {"},
 	}))
+	mutant.All(t, mutant.By("^TestBoxes$", []mutant.Mutant{
+		{Name: "a box that is not reached looks well", File: "settings.go", Old: "case m.State == api.MemberNotReached, m.Problem", New: "case m.Problem"},
+		{Name: "a box that is not reached has no lag", File: "settings.go", Old: "m.State != api.MemberNotReached && m.Role", New: "m.Role"},
+		{Name: "an invitation is this box", File: "templates/settings.html", Old: `(ne .Role "invited")`, New: `.Name`},
+	}))
 }

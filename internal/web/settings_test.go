@@ -1,11 +1,14 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/service"
@@ -42,5 +45,52 @@ branch: "work/{run}"
 		if !strings.Contains(got.text, want) {
 			t.Errorf("there is no %s in\n%s", want, got.text)
 		}
+	}
+}
+
+// someBoxes is a cluster with a box in each state.
+func someBoxes(text string) *api.ClusterStatus {
+	at := []string{"192.0.2.1:7443", text}
+	return &api.ClusterStatus{Self: "a" + text, Leader: "b", Members: []api.MemberStatus{
+		{Name: "a" + text, ID: 1, Role: api.RoleVoter, State: api.MemberFollows, Lag: 2, Addresses: at},
+		{Name: "b", ID: 2, Role: api.RoleVoter, State: api.MemberLeads, Problem: text, Addresses: at},
+		{Name: "c", ID: 3, Role: api.RoleVoter, State: api.MemberNotReached, Addresses: at},
+		{Name: "d", ID: 4, Role: api.RoleLearner, State: api.MemberFetches, Lag: 4000, Addresses: at},
+		{Name: "c", Role: api.RoleInvited, State: api.MemberExpires, Expires: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)},
+	}}
+}
+
+// The boxes of a cluster are shown with the settings: each with its state, its role and how far behind it is, if that is known. A box alone has none.
+func TestBoxes(t *testing.T) {
+	p, page := play("words", textDiff)
+	if _, text := p.look(page, "GET", "settings", access.Read); strings.Contains(text, "Boxes") {
+		t.Errorf("a box alone shows boxes:\n%s", text)
+	}
+	p.cluster = someBoxes("x")
+	_, text := p.look(page, "GET", "settings", access.Read)
+	_, table, _ := strings.Cut(text, `id="boxes"`)
+	table, rest, _ := strings.Cut(table, "</table>")
+	var rows []string
+	for _, row := range strings.Split(table, "<tr>")[2:] {
+		rows = append(rows, strings.Join(strings.Fields(tag.ReplaceAllString(row, " ")), " "))
+	}
+	want := []string{
+		"ax this one follows voter 2 192.0.2.1:7443 x", "b leads voter 0 192.0.2.1:7443 x", "c not reached voter unknown 192.0.2.1:7443 x",
+		"d fetches learner 4000 192.0.2.1:7443 x", "c expires invited may join until 2030-01-02 03:04 UTC",
+	}
+	if fmt.Sprint(rows) != fmt.Sprint(want) {
+		t.Errorf("shown:\n%s\nwant:\n%s", strings.Join(rows, "\n"), strings.Join(want, "\n"))
+	}
+	for look, n := range map[string]int{"good": 1, "warn": 1, "bad": 2, "": 1} {
+		if got := strings.Count(table, `<span class="tag `+look+`">`); got != n {
+			t.Errorf("%d states look %q; want %d", got, look, n)
+		}
+	}
+	if !strings.Contains(rest, `<p class="note bad">b: x</p>`) || !strings.Contains(rest, ">3 of 4 boxes answer. ") {
+		t.Errorf("below stands\n%.300s", rest)
+	}
+	p.cluster.Leader = ""
+	if _, text := p.look(page, "GET", "settings", access.Read); !strings.Contains(text, "boxes answer; none leads, and nothing is recorded until one does. ") {
+		t.Errorf("that none leads is not said:\n%s", text)
 	}
 }

@@ -81,6 +81,22 @@ func (l *Ledger) Again(ctx context.Context) (*Ledger, error) {
 	return next, nil
 }
 
+// Follow takes what the ledger of another box has recorded that this one does not have: that one leads, and this one does not.
+func (l *Ledger) Follow(lead *Ledger) error {
+	lead.mu.Lock()
+	events, blobs, subjects := slices.Clone(lead.events), maps.Clone(lead.blobs), lead.subjects
+	lead.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.subjects, l.blobs = subjects, blobs
+	for _, e := range events[len(l.events):] {
+		if err := l.fold(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Meanwhile calls f, which may be what Append was given to record, while nobody else records anything.
 func (l *Ledger) Meanwhile(f func() error) error {
 	l.mu.Lock()

@@ -12,7 +12,7 @@ import (
 // State is what a member has to remember besides its entries. It is small, and each batch and each segment's head
 // repeats it whole, so a start that reads only the latest segments forgets no vote.
 type State struct {
-	ID uint64 // of this member: the index of the entry with which it joined
+	ID uint64 // of this member: each is higher than all before, and never comes back
 
 	Term, Vote uint64 // the latest term that it knows, and whom it voted for there; 0 for nobody
 	Commit     uint64 // the last entry that it knew to be committed
@@ -161,10 +161,10 @@ func (s State) follows(before State, end Mark) error {
 }
 
 // Founding is the state of the first member of a cluster, when a single box's log of seq events becomes that of a member.
-func Founding(seq uint64) State {
+func Founding(id, seq uint64) State {
 	at := Mark{Index: seq + 1, Term: 1, Seq: seq}
-	return State{ID: at.Index, Term: at.Term, Commit: at.Index, At: at, Members: Members{Voters: []uint64{at.Index}}}
+	return State{ID: id, Term: at.Term, Commit: at.Index, At: at, Members: Members{Voters: []uint64{id}}}
 }
 
-// Joining is the state of a member that has nothing yet: id is the index of the entry with which it joins.
+// Joining is the state of a member that has nothing yet.
 func Joining(id uint64) State { return State{ID: id} }

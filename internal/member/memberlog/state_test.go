@@ -12,7 +12,7 @@ var someState = State{ID: 9, Term: 7, Vote: 3, Commit: 40, At: Mark{38, 6, 30}, 
 
 // A state's text is read as it was written, and nothing else is.
 func TestStateText(t *testing.T) {
-	for _, s := range []State{someState, Joining(4), Founding(0), Founding(1000)} {
+	for _, s := range []State{someState, Joining(4), Founding(1, 0), Founding(1001, 1000)} {
 		text, err := s.AppendText(nil)
 		if err != nil {
 			t.Fatal(err)

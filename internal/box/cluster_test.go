@@ -1,0 +1,746 @@
+package box
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+func putItem(t *testing.T, b *Box, id, key string) (api.Work, error) {
+	t.Helper()
+	return b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: id, Title: "a title", Phase: agentsig.PhaseImplementation}, key)
+}
+
+// terms returns how many leases' terms run in a box.
+func terms(b *Box) int {
+	_, n, _ := b.state.counts()
+	return n
+}
+
+// A lease's term runs at the box that leads, and nowhere else; when another one leads it has a full term from then on. What was recorded by one
+// is found by its key at the next.
+func TestClusterLeases(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := three(t)
+		first := g.leader()
+		if _, err := putItem(t, first.Box, "T-1", "add"); err != nil {
+			t.Fatal(err)
+		}
+		const ttl = 20 * time.Second
+		grant, err := first.Claim(t.Context(), api.Claim{Actor: "ann", TTLMS: ttl.Milliseconds()}, "claim")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.same()
+		for _, s := range g.others(first) {
+			if terms(s.Box) != 0 || s.Leads() {
+				t.Errorf("member %d runs terms, and does not lead", s.id)
+			}
+			if _, err := s.Renew(grant.Session); !errors.Is(err, engine.ErrNotReady) || Problem(err).Code != api.CodeUnknown {
+				t.Errorf("member %d renews: %v", s.id, err)
+			}
+			if _, err := putItem(t, s.Box, "T-2", ""); !errors.Is(err, engine.ErrNotReady) {
+				t.Errorf("member %d records: %v", s.id, err)
+			}
+		}
+		if terms(first.Box) != 1 {
+			t.Errorf("%d terms run where it leads", terms(first.Box))
+		}
+		time.Sleep(ttl - 5*time.Second)
+		g.cutOff(first.id, true)
+		began := time.Now()
+		second := g.leader()
+		took := time.Since(began)
+		g.until("the one that is cut off yields", func() bool { return !first.Leads() })
+		if _, err := first.Renew(grant.Session); !errors.Is(err, engine.ErrNotReady) || terms(first.Box) != 0 {
+			t.Errorf("it renews: %v", err)
+		}
+		if again, err := putItem(t, second.Box, "T-1", "add"); err != nil || again.ID != "T-1" {
+			t.Errorf("a request of before, again: %+v, %v", again, err)
+		}
+		if again, err := second.Claim(t.Context(), api.Claim{Actor: "ann", TTLMS: ttl.Milliseconds()}, "claim"); err != nil || again.Session != grant.Session {
+			t.Errorf("the claim of before, again: %+v, %v", again, err)
+		}
+		if n := second.Folded(); n != first.Folded() {
+			t.Errorf("%d events, and %d before: something was recorded twice", n, first.Folded())
+		}
+		time.Sleep(time.Until(began.Add(ttl))) // at least a term since the change, less what that took
+		if holder(t, second.Box) != grant.Session {
+			t.Error("the lease has no full term after the change")
+		}
+		time.Sleep(took + time.Second)
+		if holder(t, second.Box) != "" {
+			t.Error("the lease has more than a full term after the change")
+		}
+		if holder(t, first.Box) != grant.Session {
+			t.Error("a box that is cut off takes a lease away")
+		}
+		g.cutOff(first.id, false)
+		g.until("it hears of it", func() bool { return holder(t, first.Box) == "" })
+		g.same()
+	})
+}
+
+// Who waits for enough boxes is told within a time that nobody knows, and the box goes on; when the others are back, the same request is answered once.
+func TestClusterNoMajority(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := three(t)
+		first := g.leader()
+		for _, s := range g.all() {
+			g.cutOff(s.id, true)
+		}
+		for range 2 { // while it believes that it leads, and when it does not
+			began := time.Now()
+			_, err := putItem(t, first.Box, "T-1", "add")
+			if code := Problem(err).Code; err == nil || code != api.CodeUnknown {
+				t.Errorf("without the others: %v (%s)", err, code)
+			}
+			if took := time.Since(began); took > appendPatience+100*time.Millisecond {
+				t.Errorf("it took %v by the test's clock", took)
+			}
+		}
+		if err := first.CatchUp(expiring(t, time.Second)); err == nil {
+			t.Error("it knows what was recorded last, and hears nobody")
+		}
+		if err := first.Writable(); err != nil {
+			t.Errorf("it takes no requests: %v", err)
+		}
+		for _, s := range g.all() {
+			g.cutOff(s.id, false)
+		}
+		now := g.leader()
+		if _, err := putItem(t, now.Box, "T-1", "add"); err != nil {
+			t.Error(err)
+		}
+		g.same()
+		if w, err := first.Work("T-1"); err != nil || w.ID != "T-1" {
+			t.Errorf("%+v, %v", w, err)
+		}
+		if items, _, _ := now.state.counts(); items != 1 {
+			t.Errorf("%d items", items)
+		}
+	})
+}
+
+func expiring(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// What fails because a box does not lead any more does not stop it, and is told once; anything else does.
+func TestClusterShaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t)
+		o := Options{Dir: Dir(t.TempDir())}
+		one, err := g.found(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := g.start(o, one.ID)
+		g.leader()
+		for _, err := range []error{engine.ErrNotReady, fmt.Errorf("a run: %w", engine.ErrUnknown), ErrOutcomeUnknown, errYielded} {
+			s.Ledger().Fail(err)
+			if !s.Shaken() || s.Shaken() {
+				t.Errorf("%v does not shake it once", err)
+			}
+		}
+		select {
+		case <-s.Done():
+			t.Fatal("it has stopped")
+		default:
+		}
+		broken := errors.New("broken")
+		s.Ledger().Fail(broken)
+		stopped(t, s.Box)
+		if s.Shaken() {
+			t.Error("what breaks it shakes it")
+		}
+		g.mu.Lock()
+		delete(g.seats, s.id)
+		g.mu.Unlock()
+		s.loop.Stop()
+		if err := s.Close(); !errors.Is(err, broken) {
+			t.Errorf("closed: %v", err)
+		}
+	})
+}
+
+// stopped waits until a box stops by itself, and not for ever: the ticks of its log keep the test's clock going.
+func stopped(t *testing.T, b *Box) {
+	t.Helper()
+	select {
+	case <-b.Done():
+	case <-time.After(time.Minute):
+		t.Fatal("it does not stop")
+	}
+}
+
+// A member's snapshot has the boxes of the cluster, and a start goes on from it.
+func TestClusterSnapshot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := three(t)
+		g.same()
+		lead := g.leader()
+		last := g.others(lead)[1]
+		want := last.Members()
+		g.stop(last)
+		b, found, err := Open(t.Context(), g.asMember(last.o, last.id, make(chan struct{}, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !found.Snapshot {
+			t.Error("its snapshot is not used")
+		}
+		if got := b.Members(); !cmp.Equal(got, want, cmpopts.EquateEmpty()) {
+			t.Errorf("the boxes: %+v, want %+v", got, want)
+		}
+		closeBox(t, b)
+		g.start(last.o, last.id) // and it goes on
+		if _, err := putItem(t, g.leader().Box, "T-1", ""); err != nil {
+			t.Fatal(err)
+		}
+		g.same()
+	})
+}
+
+// A program that does not know the ledger's level stops, and does not start.
+func TestClusterLevel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t)
+		o := Options{Dir: Dir(t.TempDir())}
+		one, err := g.found(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := g.start(o, one.ID)
+		g.leader()
+		if err := s.RaiseLevel(Level()); err != nil || s.Members().Level != Level() {
+			t.Fatalf("raised: %v", err)
+		}
+		if err := s.RaiseLevel(Level()); err != nil {
+			t.Errorf("raised again: %v", err)
+		}
+		_ = s.RaiseLevel(Level() + 1) // nobody has an answer to it
+		stopped(t, s.Box)
+		g.mu.Lock()
+		delete(g.seats, s.id)
+		g.mu.Unlock()
+		s.loop.Stop()
+		var newer *LevelError
+		if err := s.Close(); !errors.As(err, &newer) {
+			t.Errorf("it stopped because of %v", err)
+		}
+		_, _, err = Open(t.Context(), g.asMember(o, one.ID, make(chan struct{}, 1)))
+		if !errors.As(err, &newer) || newer.Ledger != Level()+1 || newer.Program != Level() {
+			t.Fatalf("it starts: %v", err)
+		}
+		for _, want := range []string{fmt.Sprint("level ", Level()+1), "Nothing is damaged", "install that version"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q is not in: %v", want, err)
+			}
+		}
+	})
+}
+
+// While a box has a reason to sign nothing it goes on recording; what is signed already can be proven, and what is not can't. Then it signs all.
+func TestSignNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t)
+		o := Options{Dir: Dir(t.TempDir())}
+		one, err := g.found(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := g.start(o, one.ID)
+		g.leader()
+		g.same()
+		before, err := s.Signed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.SignNothing("another box has another root")
+		if _, err := putItem(t, s.Box, "T-1", ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if now, err := s.Signed(); err != nil || now.Size != before.Size {
+			t.Errorf("it has signed %d events, and %d before: %v", now.Size, before.Size, err)
+		}
+		if _, err := s.Prove(s.Folded()); !errors.Is(err, archive.ErrNotSealed) {
+			t.Errorf("what is not signed is proven: %v", err)
+		}
+		if _, err := s.prove(s.Folded()); !errors.Is(err, errUnsigned) || Problem(err).Code != api.CodeConflict || !strings.Contains(err.Error(), "another root") {
+			t.Errorf("it proves what it does not sign: %v", err)
+		}
+		if _, err := s.prove(uint64(before.Size)); err != nil {
+			t.Errorf("what is signed: %v", err)
+		}
+		if root, known, err := s.RootAt(before.Size); err != nil || !known || root != before.Root {
+			t.Errorf("its root: %s, %t, %v", root, known, err)
+		}
+		if _, known, err := s.RootAt(before.Size + 1); known || err != nil {
+			t.Errorf("a root that it has not signed: %t, %v", known, err)
+		}
+		g.stop(s) // it may stop all the same, without an error
+		s = g.start(o, one.ID)
+		g.leader()
+		g.same()
+		s.SignNothing("x")
+		s.SignNothing("")
+		if _, err := putItem(t, s.Box, "T-2", ""); err != nil {
+			t.Fatal(err)
+		}
+		g.same()
+	})
+}
+
+// The first box can be made again wherever it was cut off, and has one id and one event then.
+func TestInitCluster(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, begun := range []bool{false, true} { // a box that has recorded something, and none
+			g := newGroup(t)
+			o := Options{Dir: Dir(t.TempDir())}
+			if begun {
+				closeBox(t, oneItem(t, o.Dir, nil))
+			}
+			cut := errors.New("cut off")
+			one, err := g.found(o, func(access.Member) error { return cut })
+			if !errors.Is(err, cut) || one.ID != 1 || one.Name != "a" || !one.Votes {
+				t.Fatalf("cut off: %+v, %v", one, err)
+			}
+			if member, err := HasMembersLog(t.Context(), o); member || err != nil {
+				t.Errorf("its log is a member's: %v", err)
+			}
+			if b, _, err := Open(t.Context(), o); err != nil { // it is a box like others until then
+				t.Error(err)
+			} else {
+				closeBox(t, b)
+			}
+			again, err := g.found(o, nil)
+			if err != nil || again.ID != one.ID {
+				t.Fatalf("again: %+v, %v", again, err)
+			}
+			if member, err := HasMembersLog(t.Context(), o); !member || err != nil {
+				t.Errorf("its log is none of a member: %v", err)
+			}
+			if _, err := g.found(o, nil); err == nil {
+				t.Error("it is made the first of a cluster, and is a member")
+			}
+			s := g.start(o, one.ID)
+			g.leader()
+			if m := s.Members(); m.Last != 1 || len(m.All) != 1 || m.Tip.ItemSeq != 1 {
+				t.Errorf("the boxes: %+v", m)
+			}
+			if _, err := putItem(t, s.Box, "T-2", ""); err != nil {
+				t.Error(err)
+			}
+			if begun {
+				if _, err := s.Work("T-1"); err != nil {
+					t.Errorf("what it had: %v", err)
+				}
+			}
+			g.stop(s)
+		}
+	})
+}
+
+// A directory becomes a member's once, whatever was cut off; one that has another's ledger does not, and its key stays.
+func TestJoinClusterAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t)
+		o := Options{Dir: Dir(t.TempDir())}
+		one, err := g.found(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets := g.start(o, one.ID).Secrets()
+		g.leader()
+		next := Options{Dir: Dir(t.TempDir())}
+		if err := next.Dir.create(); err != nil { // cut off after the first file
+			t.Fatal(err)
+		}
+		if err := next.Dir.write(apiTokenFile, []byte(secrets.Token+"\n")); err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckEmpty(next); err != nil {
+			t.Errorf("a directory without a ledger: %v", err)
+		}
+		for range 2 {
+			if err := JoinCluster(t.Context(), next, 2, secrets); err != nil {
+				t.Fatal(err)
+			}
+			if err := CheckEmpty(next); !errors.Is(err, ErrHasLedger) {
+				t.Errorf("a directory with a ledger: %v", err)
+			}
+		}
+		for name, want := range map[string]string{apiTokenFile: secrets.Token, gateFile: secrets.Gate, signerFile: secrets.Signer} {
+			if got, err := next.Dir.read(name); err != nil || got != want {
+				t.Errorf("%s: %v", name, err)
+			}
+			if info, err := os.Stat(next.Dir.path(name)); err != nil || info.Mode() != 0o600 {
+				t.Errorf("%s: %v, %v", name, info, err)
+			}
+		}
+		other := Options{Dir: Dir(t.TempDir())}
+		b := oneItem(t, other.Dir, nil)
+		signer := b.keys.Signer
+		closeBox(t, b)
+		if err := JoinCluster(t.Context(), other, 2, secrets); !errors.Is(err, ErrHasLedger) {
+			t.Errorf("over another ledger: %v", err)
+		}
+		if kept, err := other.Dir.read(signerFile); err != nil || kept != signer {
+			t.Errorf("the key of a ledger is lost: %v", err)
+		}
+		b = inDir(t, other.Dir)
+		if _, err := b.Work("T-1"); err != nil {
+			t.Error(err)
+		}
+		closeBox(t, b)
+	})
+}
+
+// What is a member's is refused by a box that stands alone, and the other way round, and what is another member's by each; nothing is changed.
+func TestMembersDirectory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t)
+		o := Options{Dir: Dir(t.TempDir())}
+		one, err := g.found(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		single := Options{Dir: Dir(t.TempDir())}
+		closeBox(t, oneItem(t, single.Dir, nil))
+		for name, c := range map[string]struct {
+			o    Options
+			says []string
+		}{
+			"a member's, alone":     {o, []string{"cluster.json", "put it back"}},
+			"a single's, as member": {g.asMember(single, 1, make(chan struct{}, 1)), []string{"cluster.json", "single box"}},
+			"another member's":      {g.asMember(o, 7, make(chan struct{}, 1)), []string{"member 1", "member 7", "cluster.json"}},
+		} {
+			b, _, err := Open(t.Context(), c.o)
+			if err == nil {
+				closeBox(t, b)
+				t.Errorf("%s: it starts", name)
+				continue
+			}
+			for _, want := range c.says {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %q is not in: %v", name, want, err)
+				}
+			}
+		}
+		b := inDir(t, single.Dir)
+		closeBox(t, b)
+		s := g.start(o, one.ID)
+		g.leader()
+		g.stop(s)
+	})
+}
+
+// The last box of a cluster becomes one that stands alone, with all that was recorded; with others in it, or half gone, it does not.
+func TestLeaveAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t)
+		o := Options{Dir: Dir(t.TempDir())}
+		one, err := g.found(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := LeaveAlone(t.Context(), o); !errors.Is(err, access.ErrNoCluster) {
+			t.Errorf("without a cluster: %v", err)
+		}
+		s := g.start(o, one.ID)
+		second := g.join("b", Options{Dir: Dir(t.TempDir())})
+		g.until("the second box has all", func() bool { return len(second.Members().All) == 2 })
+		if _, err := putItem(t, s.Box, "T-1", ""); err != nil {
+			t.Fatal(err)
+		}
+		g.stop(second)
+		g.stop(s)
+		as := func() Options { return g.asMember(o, one.ID, make(chan struct{}, 1)) }
+		if err := LeaveAlone(t.Context(), as()); !errors.Is(err, errOthersThere) || !strings.Contains(err.Error(), "cluster leave NAME") {
+			t.Errorf("with another box: %v", err)
+		}
+		if member, err := HasMembersLog(t.Context(), o); !member || err != nil {
+			t.Errorf("what was refused has changed something: %v", err)
+		}
+		s = g.start(o, one.ID)
+		g.leader()
+		if err := s.LeaveCluster(work.OperatorActor, "b", ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.LeaveCluster(work.OperatorActor, "a", ""); !errors.Is(err, access.ErrLastMember) {
+			t.Errorf("the last one, while it runs: %v", err)
+		}
+		g.until("the log has it alone", func() bool {
+			m := s.InCluster().Members
+			return len(m.Voters) == 1 && len(m.Learners) == 0
+		})
+		g.stop(s)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := LeaveAlone(ended, as()); err == nil {
+			t.Error("it was cut off, and has left")
+		}
+		if err := LeaveAlone(t.Context(), as()); err != nil {
+			t.Fatal(err)
+		}
+		if member, err := HasMembersLog(t.Context(), o); member || err != nil {
+			t.Errorf("its log is a member's still: %v", err)
+		}
+		if err := LeaveAlone(t.Context(), as()); err == nil {
+			t.Error("it leaves twice")
+		}
+		b, _, err := Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Work("T-1"); err != nil || b.Shares() {
+			t.Errorf("what it had: %v", err)
+		}
+		if _, err := putItem(t, b, "T-2", ""); err != nil {
+			t.Error(err)
+		}
+		closeBox(t, b)
+		// Another cluster begins with another id.
+		again, err := g.found(o, nil)
+		if err != nil || again.ID != 3 {
+			t.Fatalf("another cluster: %+v, %v", again, err)
+		}
+		s = g.start(o, again.ID)
+		g.leader()
+		if _, err := s.Work("T-2"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An old ledger is set aside whole, with what was made of it, wherever that was cut off; and the box fetches it anew.
+func TestSetAside(t *testing.T) {
+	t.Parallel()
+	for _, elsewhere := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGroup(t)
+			o := Options{Dir: Dir(t.TempDir())}
+			one, err := g.found(o, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := g.start(o, one.ID)
+			mine := Options{Dir: Dir(t.TempDir())}
+			if elsewhere {
+				mine.Archive, mine.Segments = filepath.Join(t.TempDir(), "archive"), filepath.Join(t.TempDir(), "segments")
+			}
+			second := g.join("b", mine)
+			if _, err := putItem(t, s.Box, "T-1", ""); err != nil {
+				t.Fatal(err)
+			}
+			g.same()
+			g.stop(second)
+			old := mine.Dir.Archive(mine.Archive)
+			want := []string{old + ".member-2"}
+			if elsewhere {
+				want = append(want, mine.Segments+".member-2")
+			}
+			aside, err := SetAside(t.Context(), mine, 2)
+			if err != nil || !cmp.Equal(aside, want) {
+				t.Fatalf("set aside: %q, %v", aside, err)
+			}
+			if again, err := SetAside(t.Context(), mine, 2); err != nil || !cmp.Equal(again, want) {
+				t.Errorf("again: %q, %v", again, err)
+			}
+			if _, err := os.Stat(filepath.Join(want[0], ledger.CheckpointPath)); err != nil {
+				t.Errorf("the old ledger: %v", err)
+			}
+			for _, name := range []string{snapshotFile, latestFile, scrubFile, indexDir} {
+				if _, err := os.Stat(mine.Dir.path(name)); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s stays: %v", name, err)
+				}
+			}
+			back, err := s.RejoinMember(keyOfBox(2), keyOfBox(3), somewhere)
+			if err != nil || back.ID != 3 || back.Name != "b" {
+				t.Fatalf("back: %+v, %v", back, err)
+			}
+			if again, err := s.RejoinMember(keyOfBox(2), keyOfBox(3), somewhere); err == nil && again.ID != 3 {
+				t.Errorf("back again: %+v", again)
+			}
+			for range 2 {
+				if err := JoinCluster(t.Context(), mine, back.ID, s.Secrets()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			second = g.start(mine, back.ID)
+			g.same()
+			if _, err := second.Work("T-1"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The files of outputs that the box which leads removes go from the other boxes' disks too, once they have signed the event.
+func TestClusterRemovesOutputs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := three(t)
+		lead := g.leader()
+		var kept []ledger.Blob
+		for i := range 3 {
+			blob, err := lead.archive.PutBlob(fmt.Appendf(nil, "output %d", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept = append(kept, blob)
+			for _, s := range g.others(lead) {
+				if _, err := s.archive.PutBlob(fmt.Appendf(nil, "output %d", i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, s := range g.others(lead) {
+			s.SignNothing("for the test")
+		}
+		lead.keepBlobs = time.Hour // the files have the system's time, which is not the test's
+		if err := lead.removeSome(kept[:2], time.Now().AddDate(90, 0, 0)); err != nil {
+			t.Fatal(err)
+		}
+		g.until("all have folded it", func() bool {
+			for _, s := range g.all() {
+				if s.Folded() != lead.Folded() {
+					return false
+				}
+			}
+			return true
+		})
+		synctest.Wait()
+		for _, s := range g.others(lead) {
+			if !s.archive.HasBlob(kept[0].SHA256) {
+				t.Errorf("member %d has removed what it has not signed", s.id)
+			}
+			s.SignNothing("")
+		}
+		if _, err := putItem(t, lead.Box, "T-1", ""); err != nil { // something to sign
+			t.Fatal(err)
+		}
+		g.until("the files are gone", func() bool {
+			for _, s := range g.all() {
+				if s.archive.HasBlob(kept[0].SHA256) || s.archive.HasBlob(kept[1].SHA256) {
+					return false
+				}
+			}
+			return true
+		})
+		for _, s := range g.all() {
+			if !s.archive.HasBlob(kept[2].SHA256) {
+				t.Errorf("member %d has removed another one", s.id)
+			}
+		}
+	})
+}
+
+// A bit is flipped in each file of a member's directory: the start is refused, or the box has the very state that it had.
+func TestMemberDamagedBits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := three(t)
+		for i := range 5 {
+			if _, err := putItem(t, g.leader().Box, fmt.Sprint("T-", i), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g.same()
+		one := g.others(g.leader())[0]
+		want, events := one.Members(), one.Folded()
+		g.stop(one)
+		for _, s := range g.all() {
+			g.stop(s)
+		}
+		var files []string
+		err := filepath.WalkDir(string(one.o.Dir), func(path string, d os.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		as := g.asMember(one.o, one.id, make(chan struct{}, 1))
+		as.Logger = nil
+		seen := map[string]bool{}
+		for _, file := range files {
+			clean, err := os.ReadFile(file)
+			if err != nil || len(clean) == 0 {
+				continue
+			}
+			name := strings.TrimPrefix(file, string(one.o.Dir)+"/")
+			for _, at := range []int{0, len(clean) / 3, len(clean) / 2, len(clean) - 2, len(clean) - 1} {
+				if at < 0 {
+					continue
+				}
+				dir := Dir(t.TempDir())
+				if err := os.CopyFS(string(dir), os.DirFS(string(one.o.Dir))); err != nil {
+					t.Fatal(err)
+				}
+				bad := append([]byte(nil), clean...)
+				bad[at] ^= 1 << (at % 7)
+				if err := os.WriteFile(filepath.Join(string(dir), name), bad, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				seen[strings.Split(name, "/")[0]] = true
+				as.Dir = dir
+				b, _, err := Open(t.Context(), as)
+				if err != nil {
+					var damage *archive.Damage
+					if errors.As(err, &damage) && damage.Advice == "" {
+						t.Errorf("%s, byte %d: no advice: %v", name, at, err)
+					}
+					continue
+				}
+				if got := b.Members(); b.Folded() != events || !cmp.Equal(got, want, cmpopts.EquateEmpty()) {
+					t.Errorf("%s, byte %d: another state: %d events, not %d", name, at, b.Folded(), events)
+				}
+				for i := range 5 {
+					if w, err := b.Work(fmt.Sprint("T-", i)); err != nil || w.Title != "a title" {
+						t.Errorf("%s, byte %d: T-%d is %+v, %v", name, at, i, w, err)
+					}
+				}
+				_ = b.Close() // which may find the damage
+			}
+		}
+		for _, kind := range []string{archiveDir, snapshotFile, latestFile, signerFile} {
+			if !seen[kind] {
+				t.Errorf("no file of %s was tried: %q", kind, files)
+			}
+		}
+	})
+}

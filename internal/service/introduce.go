@@ -1,0 +1,154 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/memberlink"
+	"github.com/signalbox-dev/signalbox/internal/membership"
+	"github.com/signalbox-dev/signalbox/internal/pin"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// A member that was away does not know who has joined since, and who that is may be the only one left to tell it. So whoever is refused introduces itself.
+
+// introductions are the members that have proven that they joined after all that this box's ledger has.
+type introductions struct {
+	mu  sync.Mutex
+	all []access.Member // in the order of their ids
+}
+
+// maxIntroduced is how many are remembered: of more, those who joined last.
+const maxIntroduced = access.MaxMembers
+
+// add takes one in.
+func (i *introductions) add(one access.Member) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.all = slices.DeleteFunc(i.all, func(o access.Member) bool { return o.ID == one.ID })
+	i.all = append(i.all, one)
+	slices.SortFunc(i.all, func(x, y access.Member) int { return cmp.Compare(x.ID, y.ID) })
+	if more := len(i.all) - maxIntroduced; more > 0 {
+		i.all = slices.Delete(i.all, 0, more)
+	}
+}
+
+// with adds those that have joined after all others, and forgets those of whom the ledger says what became.
+func (i *introductions) with(known access.Members) access.Members {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.all = slices.DeleteFunc(i.all, func(o access.Member) bool { return o.ID <= known.Last })
+	if len(i.all) > 0 {
+		known.All = slices.Concat(known.All, i.all)
+	}
+	return known
+}
+
+// lastOf returns the highest id.
+func lastOf(all []access.Member) (last uint64) {
+	for _, o := range all {
+		last = max(last, o.ID)
+	}
+	return last
+}
+
+// linked are the members that this box speaks to.
+func (c *cluster) linked() access.Members { return c.withLeaving(c.members()) }
+
+// Linked implements [httpapi.Cluster].
+func (c *cluster) Linked() []access.Member { return c.linked().All }
+
+// toldFor is for how long a box that has left is still answered when the log counts it no more, so that it is told.
+const toldFor = 10 * time.Second
+
+// withLeaving adds those that the ledger says have left, for as long as the log counts them, as their votes may be needed for that to end, and a little longer, as
+// they have to be told.
+func (c *cluster) withLeaving(all access.Members) access.Members {
+	b := c.box.Load()
+	if b == nil {
+		return all
+	}
+	counted := b.InCluster().Members.All()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range c.known.Load().Members {
+		if _, in := all.ByID(o.ID); in {
+			continue
+		}
+		if needed, seen := c.left[o.ID]; !seen || slices.Contains(counted, o.ID) {
+			c.left[o.ID] = time.Now()
+		} else if time.Since(needed) > toldFor {
+			continue
+		}
+		all.All = append(slices.Clip(all.All), o)
+	}
+	return all
+}
+
+// Why an introduction is refused.
+var (
+	errOthersKey  = errors.New("the proof is of a box with another key")
+	errNotAhead   = errors.New("the proof says nothing that is not known here")
+	errNotOpenYet = errors.New("this box is not open yet")
+)
+
+// Introduced implements [httpapi.Cluster].
+func (c *cluster) Introduced(key string, p ledger.Proof) error {
+	b := c.box.Load()
+	if b == nil {
+		return errNotOpenYet
+	}
+	one, err := b.Joined(p)
+	last := max(b.Members().Last, lastOf(c.known.Load().Members))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", access.ErrNoMember, err)
+	case !pin.Same(one.Key, key):
+		return fmt.Errorf("%w: %w", access.ErrNoMember, errOthersKey)
+	case one.ID <= last:
+		return fmt.Errorf("%w: %w", access.ErrNoMember, errNotAhead)
+	}
+	c.logger.Info("a box has joined the cluster while this one was away", "name", one.Name, "id", one.ID)
+	c.introduced.add(one)
+	return nil
+}
+
+// introducePatience is how long an introduction may take, and introduceEvery how often this box introduces itself at most.
+const (
+	introducePatience = 3 * time.Second
+	introduceEvery    = time.Second
+)
+
+// introduce tells a member that this box has joined. It does not wait.
+func (c *cluster) introduce(to memberlink.Peer) {
+	b := c.box.Load()
+	if b == nil || !c.introducing.CompareAndSwap(false, true) {
+		return
+	}
+	begun := c.group.Go(func(ctx context.Context) {
+		defer c.introducing.Store(false)
+		asking, cancel := context.WithTimeout(ctx, introducePatience)
+		defer cancel()
+		proof, err := b.ProveJoined(c.known.Load().ID)
+		if err == nil {
+			err = membership.Introduce(asking, c.key, access.Member{Key: to.Key, Addresses: to.Addresses}, proof)
+		}
+		if err == nil {
+			return
+		}
+		c.logger.Warn("a member does not know this box, which has joined while it was away", "member", to.Name, "id", to.ID, "error", err)
+		select {
+		case <-time.After(introduceEvery):
+		case <-ctx.Done():
+		}
+	})
+	if !begun {
+		c.introducing.Store(false)
+	}
+}

@@ -1,0 +1,232 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/enrolment"
+	"github.com/signalbox-dev/signalbox/internal/httpapi"
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+	"github.com/signalbox-dev/signalbox/internal/pin"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// neighbour is a box of a cluster, whose directory and address outlive it.
+type neighbour struct {
+	*Service
+	t        *testing.T
+	dir, at  string
+	stop     func()
+	listener net.Listener
+}
+
+func newSeat(t *testing.T) *neighbour {
+	l, err := httpapi.ListenSecure(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &neighbour{t: t, dir: filepath.Join(t.TempDir(), "box"), at: l.Addr().String(), listener: l}
+}
+
+func (s *neighbour) options() box.Options {
+	return box.Options{Dir: box.Dir(s.dir), Logger: slog.New(slog.DiscardHandler)}
+}
+
+// start starts the box.
+func (s *neighbour) start() {
+	s.t.Helper()
+	if s.listener == nil {
+		l, err := httpapi.ListenSecure(s.t.Context(), s.at)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.listener = l
+	}
+	one, _, err := Open(s.t.Context(), Options{Box: s.options(), Secure: s.listener})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Service, s.listener = one, nil
+	l, err := httpapi.Listen(s.t.Context(), "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(s.t.Context())
+	served := make(chan error, 1)
+	go func() { served <- one.Serve(ctx, l) }()
+	s.stop = func() {
+		s.t.Helper()
+		cancel()
+		<-served
+		_ = one.Close() // a box that was taken out has failed
+		s.stop = func() {}
+	}
+	s.t.Cleanup(func() { s.stop() })
+}
+
+// invites has the box that leads, which this one is, take another one in.
+func (s *neighbour) invites(other *neighbour, name, replaces string) {
+	s.t.Helper()
+	_, secret, err := s.Box.InviteMember(work.OperatorActor, api.NewMember{Name: name, Replaces: replaces}, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	line := access.Invitation{Box: []string{s.at}, Key: s.SecureKey(), Secret: secret}.ClusterString()
+	if _, err := JoinCluster(s.t.Context(), other.options(), line, []string{other.at}); err != nil {
+		s.t.Fatal(err)
+	}
+	other.start()
+}
+
+// until waits until the cluster is, as this box sees it, as it is wanted.
+func (s *neighbour) until(what string, is func(api.ClusterStatus) bool) {
+	s.t.Helper()
+	late := time.After(time.Minute)
+	for {
+		changed := s.cluster.Changed()
+		now := s.cluster.status(s.t.Context())
+		if is(now) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-time.After(20 * time.Millisecond): // how far others are changes nothing here
+		case <-late:
+			s.t.Fatalf("%s: %+v", what, now)
+		}
+	}
+}
+
+// voters are the names of those that count, as long as nobody is on the way in or out.
+func voters(s api.ClusterStatus) string {
+	var names []string
+	for _, m := range s.Members {
+		if m.Role != api.RoleVoter {
+			return ""
+		}
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// A box that comes back, and does not know who has joined meanwhile, takes that one's word, for which there is a proof. One that is on its way out counts until the
+// others have agreed on that, for which it may be needed. Who proves nothing, or another's joining, is refused.
+func TestIntroduced(t *testing.T) {
+	a, b, c, d := newSeat(t), newSeat(t), newSeat(t), newSeat(t)
+	if _, err := InitCluster(t.Context(), a.options(), "a", []string{a.at}); err != nil {
+		t.Fatal(err)
+	}
+	a.start()
+	a.until("it leads", func(api.ClusterStatus) bool { _, leads := a.cluster.Leading(); return leads })
+	a.invites(b, "b", "")
+	a.invites(c, "c", "")
+	a.until("three vote", func(s api.ClusterStatus) bool { return voters(s) == "a b c" })
+	c.until("it knows all", func(s api.ClusterStatus) bool { return voters(s) == "a b c" })
+	c.stop()
+	a.invites(d, "d", "b")
+	var proof ledger.Proof
+	d.until("its ledger says, and signs, that it has joined", func(api.ClusterStatus) (is bool) {
+		var err error
+		proof, err = d.Box.ProveJoined(d.cluster.Self().ID)
+		return err == nil
+	})
+	if _, err := a.Box.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "W-1", Title: "work"}, ""); err != nil {
+		t.Errorf("what b has to agree to, on its way out: %v", err)
+	}
+	b.stop()
+	a.stop()
+	c.start()
+	c.until("d has introduced itself", func(api.ClusterStatus) bool {
+		_, knows := c.cluster.ByKey(d.SecureKey())
+		return knows
+	})
+	if _, in := c.Box.Members().ByKey(d.SecureKey()); in {
+		t.Error("its ledger knows d, so nothing was tried")
+	}
+	a.start()
+	c.until("d votes in place of b", func(s api.ClusterStatus) bool { return voters(s) == "a c d" })
+	if c.cluster.members(); len(c.cluster.introduced.all) > 0 {
+		t.Errorf("its ledger knows d, and it remembers %v", c.cluster.introduced.all)
+	}
+	if err := c.cluster.Introduced(d.cluster.Self().Key, proof); err == nil || !strings.Contains(err.Error(), errNotAhead.Error()) {
+		t.Errorf("one that is known introduces itself: %v", err)
+	}
+	if err := c.cluster.Introduced(strings.Repeat("0", 64), proof); err == nil || !strings.Contains(err.Error(), errOthersKey.Error()) {
+		t.Errorf("the proof of another's joining: %v", err)
+	}
+	forged := proof
+	forged.Event = slices.Concat(proof.Event, []byte(" "))
+	if err := c.cluster.Introduced(d.cluster.Self().Key, forged); err == nil {
+		t.Error("an event that is not the one that was signed counts")
+	}
+	other, err := d.Box.Prove(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.cluster.Introduced(c.cluster.Self().Key, other); err == nil {
+		t.Error("that another box has joined counts")
+	}
+	key, err := pin.OpenKey(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	carrier := enrolment.NewCarrier([]string{c.at}, pin.Joining(key, c.SecureKey()))
+	defer carrier.CloseIdleConnections()
+	err = api.ClientOver(carrier, "").Introduce(t.Context(), api.Introduction{Proof: proof})
+	if _, answered := errors.AsType[*api.Problem](err); !answered || !strings.Contains(err.Error(), errOthersKey.Error()) {
+		t.Errorf("a stranger with d's proof: %v", err)
+	}
+}
+
+// Only so many are remembered: those who joined last, until the ledger is that far.
+func TestIntroductionsBounded(t *testing.T) {
+	var all introductions
+	for _, id := range []uint64{9, 4, 6, 6, 8, 5, 7} {
+		all.add(access.Member{ID: id})
+	}
+	ids := func(m access.Members) (s string) {
+		for _, o := range m.All {
+			s += fmt.Sprint(o.ID, " ")
+		}
+		return s
+	}
+	known := access.Members{All: []access.Member{{ID: 1}, {ID: 2}}, Last: 3}
+	if got := ids(all.with(known)); got != "1 2 7 8 9 " {
+		t.Errorf("the members are %s", got)
+	}
+	if got := ids(known); got != "1 2 " {
+		t.Errorf("what the ledger says became %s", got)
+	}
+	known.Last = 8
+	if got := ids(all.with(known)); got != "1 2 9 " {
+		t.Errorf("the members are %s", got)
+	}
+	if len(all.all) != 1 {
+		t.Errorf("remembered: %v", all.all)
+	}
+}
+
+// Each rule of who is taken for a member, dropped, is noticed.
+func TestIntroduceMutants(t *testing.T) {
+	const introduce = "introduce.go"
+	mutant.All(t, []mutant.Noticed{
+		{By: "^TestIntroduced$", Mutant: mutant.Mutant{Name: "a proof is anybody's", File: introduce, Old: "case !pin.Same(one.Key, key):", New: "case false:"}},
+		{By: "^TestIntroduced$", Mutant: mutant.Mutant{Name: "who is known may introduce itself", File: introduce, Old: "case one.ID <= last:", New: "case one.ID < 0*last:"}},
+		{By: "^TestIntroduced$", Mutant: mutant.Mutant{Name: "who is on its way out is cut off at once", File: introduce, Old: "!seen || slices.Contains(counted, o.ID)", New: "false && !seen && slices.Contains(counted, o.ID)"}},
+		{By: "^TestIntroductionsBounded$", Mutant: mutant.Mutant{Name: "any number is remembered", File: introduce, Old: "more > 0 {", New: "more > 100 {"}},
+		{By: "^TestIntroductionsBounded$", Mutant: mutant.Mutant{Name: "what the ledger says does not count", File: introduce, Old: "return o.ID <= known.Last", New: "return o.ID < 0*known.Last"}},
+	})
+}
