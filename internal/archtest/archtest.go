@@ -55,10 +55,10 @@ var owners = map[string][]string{
 	"google.golang.org/protobuf":             {"internal/member"},
 	"golang.org/x/mod":                       {"ledger"},
 	"golang.org/x/sync":                      {"internal/httpapi"},
-	"golang.org/x/sys":                       {"internal/sandbox"},
+	"golang.org/x/sys":                       {"internal/sandbox", "internal/nettest"},
 	"golang.org/x/term":                      {"internal/command"},
 	"modernc.org/sqlite":                     {"internal/portfolio/store"},
-	"os/exec":                                {"internal/mutant", "internal/mutant/due", "internal/doctest", "internal/gittest", "internal/mcpserver/mcptest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox", "internal/inventory"},
+	"os/exec":                                {"internal/mutant", "internal/mutant/due", "internal/doctest", "internal/gittest", "internal/nettest", "internal/mcpserver/mcptest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox", "internal/inventory"},
 }
 
 // deciding are the packages that record and decide. What reaches outside is the runner's and the server's.
@@ -68,7 +68,7 @@ var deciding = []string{"internal/box", "internal/conductor", "internal/order"}
 var doing = []string{"net/http", "os/exec", module + "/internal/gate", module + "/internal/process", module + "/internal/sandbox", module + "/internal/session", module + "/internal/worktree"}
 
 // testSupport packages are imported by tests only.
-var testSupport = []string{"internal/doctest", "internal/gittest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest", "internal/conductor/conductortest", "internal/mcpserver/mcptest", "internal/pin/pintest"}
+var testSupport = []string{"internal/doctest", "internal/gittest", "internal/nettest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest", "internal/conductor/conductortest", "internal/mcpserver/mcptest", "internal/pin/pintest"}
 
 // file is one source file that is not a test.
 type file struct {

@@ -122,7 +122,7 @@ func (m *machine) transport() *http.Transport {
 	defer m.mu.Unlock()
 	if m.way == nil {
 		m.way = &http.Transport{MaxIdleConnsPerHost: 128, IdleConnTimeout: 5 * time.Second, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return m.host.dial(ctx, network, address)
+			return m.host.Dial(ctx, network, address)
 		}}
 	}
 	return m.way

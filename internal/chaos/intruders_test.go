@@ -44,7 +44,7 @@ func TestIntruders(t *testing.T) {
 
 	t.Run("a fourth key", func(t *testing.T) { refusedAt(t, w.fourth, b, own, message(1, 2)) })
 	t.Run("plain text", func(t *testing.T) {
-		conn, err := w.fourth.host.dial(t.Context(), "tcp", b.secure())
+		conn, err := w.fourth.host.Dial(t.Context(), "tcp", b.secure())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func heardAt(t *testing.T, from, to *machine, key *pin.Key, said []byte) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := from.host.dial(t.Context(), "tcp", to.secure())
+	conn, err := from.host.Dial(t.Context(), "tcp", to.secure())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,23 +3,15 @@
 package chaos
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/signalbox-dev/signalbox/internal/nettest"
 )
 
 // network is machines as network namespaces. What one sends to another goes through this process, packet by packet, over a wire for each pair and
@@ -34,14 +26,11 @@ type network struct {
 
 // host is one namespace, with a TUN device.
 type host struct {
-	number    int
-	namespace string
-	addr      string
-	device    *os.File
+	nettest.Namespace
+	number int
+	addr   string
+	device *os.File
 }
-
-// networks counts those of this process, whose names have its number too.
-var networks atomic.Int64
 
 // mtu is large, so that few packets pass through this process.
 const mtu = 16000
@@ -49,30 +38,18 @@ const mtu = 16000
 // newNetwork makes so many machines, or skips the test and says why.
 func newNetwork(t *testing.T, count int) *network {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: network namespaces are root's to make")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skipf("NOT TESTED: there is no ip to make network namespaces with (iproute2): %v", err)
-	}
+	prefix := nettest.Prefix(t)
 	n := &network{t: t, wires: map[[2]int]*wire{}, done: make(chan struct{})}
 	t.Cleanup(n.end)
-	prefix := fmt.Sprintf("sbc%d-%d-", os.Getpid(), networks.Add(1))
 	for i := range count {
-		h := &host{number: i, namespace: prefix + strconv.Itoa(i), addr: fmt.Sprintf("10.79.0.%d", i+1)}
-		if err := ip("netns", "add", h.namespace); err != nil {
-			t.Skipf("NOT TESTED: no network namespace can be made: %v", err)
-		}
+		h := &host{Namespace: nettest.Add(t, prefix+strconv.Itoa(i)), number: i, addr: fmt.Sprintf("10.79.0.%d", i+1)}
 		n.hosts = append(n.hosts, h)
-		if err := h.inside(func() (err error) { h.device, err = openTUN("wire"); return err }); err != nil {
-			t.Skipf("NOT TESTED: no TUN device can be made: %v", err)
-		}
+		h.device = h.TUN(t, "wire")
 		for _, args := range [][]string{
-			{"link", "set", "lo", "up"},
 			{"address", "add", h.addr + "/24", "dev", "wire"},
 			{"link", "set", "wire", "mtu", strconv.Itoa(mtu), "up"},
 		} {
-			if err := ip(append([]string{"-n", h.namespace}, args...)...); err != nil {
+			if err := h.IP(args...); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -100,87 +77,10 @@ func (n *network) end() {
 	}
 	n.all.Wait()
 	for _, h := range n.hosts {
-		if err := ip("netns", "delete", h.namespace); err != nil {
+		if err := h.Delete(); err != nil {
 			n.t.Error(err)
 		}
 	}
-}
-
-// ip runs ip.
-func ip(args ...string) error {
-	out, err := exec.CommandContext(context.Background(), "ip", args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(out))
-	}
-	return nil
-}
-
-// openTUN makes a device whose packets are read from and written to a file.
-func openTUN(name string) (*os.File, error) {
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fmt.Errorf("/dev/net/tun: %w", err)
-	}
-	device, err := unix.NewIfreq(name)
-	if err == nil {
-		device.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, device)
-	}
-	if err != nil {
-		_ = unix.Close(fd)
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), name), nil
-}
-
-// inside does something in the machine's network: a socket or a process that begins there stays in it.
-func (h *host) inside(do func() error) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	own, err := os.Open("/proc/thread-self/ns/net")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = own.Close() }()
-	there, err := os.Open(filepath.Join("/run/netns", h.namespace))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = there.Close() }()
-	if err := unix.Setns(int(there.Fd()), unix.CLONE_NEWNET); err != nil {
-		return err
-	}
-	defer func() {
-		if err := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); err != nil {
-			panic(err) // whoever gets this thread next would be on another machine
-		}
-	}()
-	return do()
-}
-
-// dial connects to an address on the machine, from there.
-func (h *host) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
-	err = h.inside(func() (err error) {
-		conn, err = (&net.Dialer{}).DialContext(ctx, network, address)
-		return err
-	})
-	return conn, err
-}
-
-// processes are the numbers of those on the machine.
-func (h *host) processes() (all []int) {
-	at, err := os.Stat(filepath.Join("/run/netns", h.namespace))
-	if err != nil {
-		return nil
-	}
-	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is right
-	for _, dir := range dirs {
-		its, err := os.Stat(filepath.Join(dir, "ns/net"))
-		if pid, bad := strconv.Atoi(filepath.Base(dir)); err == nil && bad == nil && os.SameFile(at, its) {
-			all = append(all, pid)
-		}
-	}
-	return all
 }
 
 // condition is how a wire is.

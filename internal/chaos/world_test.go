@@ -135,7 +135,7 @@ func (w *world) end() {
 			continue
 		}
 		m.kill()
-		if left := m.host.processes(); len(left) > 0 {
+		if left := m.host.Processes(); len(left) > 0 {
 			w.t.Errorf("on the machine of %s the processes %v are left", m.name, left)
 			for _, pid := range left {
 				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
@@ -231,7 +231,7 @@ func (m *machine) command(ctx context.Context, args ...string) *exec.Cmd {
 // begin begins a process on the machine.
 func (m *machine) begin(cmd *exec.Cmd) error {
 	done := make(chan error, 1)
-	m.w.starter <- func() { done <- m.host.inside(cmd.Start) }
+	m.w.starter <- func() { done <- m.host.Inside(cmd.Start) }
 	return <-done
 }
 

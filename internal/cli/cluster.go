@@ -52,22 +52,27 @@ func (a *app) stopped() (box.Options, config.Config, error) {
 	return box.Options{Dir: box.Dir(a.dir), Archive: c.Archive.Dir, Segments: c.Archive.Segments, Version: command.BuildVersion().Version, Logger: a.logger(), Patience: openPatience}, c, nil
 }
 
-// addressFlag has a command take the addresses of this box, and returns what they are by then: where the settings have it listen, if none are given.
-func (a *app) addressFlag(cmd *cobra.Command) func(config.Config) ([]string, error) {
+// withAddresses has a command take the addresses of this box. It returns what gives these, or where the settings have the box listen if none were given, and
+// the options of the box, which does not run.
+func (a *app) withAddresses(cmd *cobra.Command) func() (box.Options, []string, error) {
 	var given []string
 	cmd.Flags().StringSliceVar(&given, "address", nil, "where the other boxes reach this one (`HOST:PORT`), if not where the settings have it listen; more than once, or with commas")
-	return func(c config.Config) ([]string, error) {
+	return func() (box.Options, []string, error) {
+		o, c, err := a.stopped()
+		if err != nil {
+			return o, nil, err
+		}
 		all := given
 		if len(all) == 0 && c.Listen != "" {
 			all = []string{c.Listen}
 		}
 		if len(all) == 0 {
-			return nil, a.UsageError("name where the other boxes reach this one: --address HOST:PORT, or listen in signalbox.yaml")
+			return o, nil, a.UsageError("name where the other boxes reach this one: --address HOST:PORT, or listen in signalbox.yaml")
 		}
 		if err := access.CheckAddresses(all); err != nil {
-			return nil, a.UsageError("--address: %w", err)
+			return o, nil, a.UsageError("--address: %w", err)
 		}
-		return all, nil
+		return o, all, nil
 	}
 }
 
@@ -83,15 +88,11 @@ With --json it prints id, name and members, as cluster.json in the box's directo
 		Example: `  signalbox cluster init --name a --address 192.0.2.1:7443`,
 		Args:    none,
 	}
-	addresses := a.addressFlag(cmd)
+	addresses := a.withAddresses(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "the box's `NAME` in the cluster: a-z, 0-9, '.', '_' and '-'")
 	require(cmd, "name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		o, c, err := a.stopped()
-		if err != nil {
-			return err
-		}
-		at, err := addresses(c)
+		o, at, err := addresses()
 		if err != nil {
 			return err
 		}
@@ -197,23 +198,15 @@ With --json it prints id, name and members, as cluster.json in the box's directo
 		Example: `  signalbox cluster join 'sbc1_…' --address 192.0.2.2:7443`,
 		Args:    one("the line that `signalbox cluster invite` printed"),
 	}
-	addresses := a.addressFlag(cmd)
+	addresses := a.withAddresses(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o, c, err := a.stopped()
+		o, at, err := addresses()
 		if err != nil {
 			return err
 		}
-		at, err := addresses(c)
+		line, err := a.lineOf(cmd.Context(), args[0])
 		if err != nil {
 			return err
-		}
-		line := args[0]
-		if line == "-" {
-			data, err := readAll(cmd.Context(), a.In, maxKeyFile)
-			if err != nil {
-				return err
-			}
-			line = string(data)
 		}
 		m, err := service.JoinCluster(cmd.Context(), o, line, at)
 		if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -103,13 +104,9 @@ With --json it prints name, box, box_key and labels, as runner.json in the direc
 		if err != nil {
 			return err
 		}
-		line := args[0]
-		if line == "-" {
-			data, err := readAll(cmd.Context(), a.In, maxKeyFile)
-			if err != nil {
-				return err
-			}
-			line = string(data)
+		line, err := a.lineOf(cmd.Context(), args[0])
+		if err != nil {
+			return err
 		}
 		e, err := enrolment.Join(cmd.Context(), at, line)
 		if err != nil {
@@ -275,4 +272,13 @@ With --json it prints what runner list had of it.`,
 			return nil
 		},
 	}
+}
+
+// lineOf returns the line that was given to join with, read from standard input if it is -.
+func (a *app) lineOf(ctx context.Context, given string) (string, error) {
+	if given != "-" {
+		return given, nil
+	}
+	data, err := readAll(ctx, a.In, maxKeyFile)
+	return string(data), err
 }

@@ -3,90 +3,56 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
-	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/signalbox-dev/signalbox/internal/nettest"
 )
 
 // machines are network namespaces, each with an interface of its own to one bridge, which is in another namespace: a switch, whose
 // ports a test takes the cable out of. They end with the test, and whatever still runs on them then fails it.
 type machines struct {
 	t   *testing.T
-	hub string // the switch's namespace
+	hub nettest.Namespace // the switch's
 	all []*machine
 }
 
 // machine is one namespace.
 type machine struct {
+	nettest.Namespace
 	net  *machines
-	name string // of the namespace
 	addr string
 	port string // its cable, at the switch
 }
 
-// networks counts those of this process, whose names have its number too.
-var networks atomic.Int64
-
 // newMachines makes so many machines, or skips the test and says why.
 func newMachines(t *testing.T, count int) *machines {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: network namespaces are root's to make")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skipf("NOT TESTED: there is no ip to make network namespaces with (iproute2): %v", err)
-	}
-	prefix := fmt.Sprintf("sbx%d-%d-", os.Getpid(), networks.Add(1))
-	n := &machines{t: t, hub: prefix + "hub"}
+	prefix := nettest.Prefix(t)
+	n := &machines{t: t, hub: nettest.Add(t, prefix+"hub")}
 	t.Cleanup(n.end)
-	if err := runIP("netns", "add", n.hub); err != nil {
-		t.Skipf("NOT TESTED: no network namespace can be made: %v", err)
-	}
-	steps := [][]string{{"-n", n.hub, "link", "add", "name", "switch", "type", "bridge"}, {"-n", n.hub, "link", "set", "switch", "up"}}
+	onHub := func(args ...string) { n.ip(n.hub, args...) }
+	onHub("link", "add", "name", "switch", "type", "bridge")
+	onHub("link", "set", "switch", "up")
 	for i := range count {
-		m := &machine{net: n, name: prefix + strconv.Itoa(i), addr: fmt.Sprintf("10.77.0.%d", i+1), port: fmt.Sprintf("p%d", i)}
+		m := &machine{Namespace: nettest.Add(t, prefix+strconv.Itoa(i)), net: n, addr: fmt.Sprintf("10.77.0.%d", i+1), port: fmt.Sprintf("p%d", i)}
 		n.all = append(n.all, m)
-		steps = append(steps,
-			[]string{"netns", "add", m.name},
-			[]string{"-n", n.hub, "link", "add", "name", m.port, "type", "veth", "peer", "name", "eth0", "netns", m.name},
-			[]string{"-n", n.hub, "link", "set", m.port, "master", "switch", "up"},
-			[]string{"-n", m.name, "link", "set", "lo", "up"},
-			[]string{"-n", m.name, "address", "add", m.addr + "/24", "dev", "eth0"},
-			[]string{"-n", m.name, "link", "set", "eth0", "up"})
-	}
-	for _, s := range steps {
-		if err := runIP(s...); err != nil {
-			t.Fatal(err)
-		}
+		onHub("link", "add", "name", m.port, "type", "veth", "peer", "name", "eth0", "netns", string(m.Namespace))
+		onHub("link", "set", m.port, "master", "switch", "up")
+		n.ip(m.Namespace, "address", "add", m.addr+"/24", "dev", "eth0")
+		n.ip(m.Namespace, "link", "set", "eth0", "up")
 	}
 	return n
 }
 
-// runIP runs ip.
-func runIP(args ...string) error {
-	out, err := exec.CommandContext(context.Background(), "ip", args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(out))
-	}
-	return nil
-}
-
-func (n *machines) ip(args ...string) {
+func (n *machines) ip(of nettest.Namespace, args ...string) {
 	n.t.Helper()
-	if err := runIP(args...); err != nil {
+	if err := of.IP(args...); err != nil {
 		n.t.Fatal(err)
 	}
 }
@@ -96,20 +62,24 @@ func (n *machines) end() {
 	for _, m := range n.all {
 		if left := m.processes(); len(left) > 0 {
 			if !n.t.Failed() {
-				n.t.Errorf("on %s are left %v", m.name, left)
+				n.t.Errorf("on %s are left %v", m.Namespace, left)
 			}
 			m.die()
 		}
 	}
 	for _, m := range n.all {
-		_ = runIP("netns", "delete", m.name) // it may not have been made
+		if err := m.Delete(); err != nil {
+			n.t.Error(err)
+		}
 	}
-	_ = runIP("netns", "delete", n.hub)
+	if err := n.hub.Delete(); err != nil {
+		n.t.Error(err)
+	}
 }
 
 // within returns a command as it is run on the machine. It sees the files of all, but for the hidden directory.
 func (m *machine) within(hidden string, command ...string) []string {
-	inside := []string{"ip", "netns", "exec", m.name}
+	inside := []string{"ip", "netns", "exec", string(m.Namespace)}
 	if hidden != "" { // ip gives what it runs a mount namespace of its own
 		inside = append(inside, "sh", "-c", `mount -t tmpfs -o size=16k none "$0" && exec "$@"`, hidden)
 	}
@@ -118,14 +88,12 @@ func (m *machine) within(hidden string, command ...string) []string {
 
 // processes are those on the machine.
 func (m *machine) processes() (all []proc) {
-	at, err := os.Stat(filepath.Join("/run/netns", m.name))
-	if err != nil {
-		return nil
+	for _, pid := range m.Processes() {
+		if p, ok := look(pid); ok {
+			all = append(all, p)
+		}
 	}
-	return living(func(p proc) bool {
-		its, err := os.Stat(fmt.Sprintf("/proc/%d/ns/net", p.pid))
-		return err == nil && os.SameFile(at, its)
-	})
+	return all
 }
 
 // signal sends a signal to all that runs on the machine, and reports whether there was anything.
@@ -154,57 +122,28 @@ func (m *machine) stop() {
 func (m *machine) goOn() { m.signal(syscall.SIGCONT) }
 
 // unplug takes the machine's cable out, both ways and without a word to anybody, and plug puts it in again.
-func (m *machine) unplug() { m.net.ip("-n", m.net.hub, "link", "set", m.port, "down") }
-func (m *machine) plug()   { m.net.ip("-n", m.net.hub, "link", "set", m.port, "up") }
+func (m *machine) unplug() { m.net.ip(m.net.hub, "link", "set", m.port, "down") }
+func (m *machine) plug()   { m.net.ip(m.net.hub, "link", "set", m.port, "up") }
 
 // nobody is the hardware address of no machine.
 const nobody = "02:00:00:00:00:99"
 
 // losesTo has all that the machine sends to another go to nobody, until it is undone. What the other sends arrives.
 func (m *machine) losesTo(o *machine) {
-	m.net.ip("-n", m.name, "neighbor", "replace", o.addr, "lladdr", nobody, "nud", "permanent", "dev", "eth0")
+	m.net.ip(m.Namespace, "neighbor", "replace", o.addr, "lladdr", nobody, "nud", "permanent", "dev", "eth0")
 }
 
 func (m *machine) findsAgain(o *machine) {
-	m.net.ip("-n", m.name, "neighbor", "delete", o.addr, "dev", "eth0")
-}
-
-// inside does something in the machine's network: a socket that is opened there stays in it.
-func (m *machine) inside(do func() error) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	own, err := os.Open("/proc/thread-self/ns/net")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = own.Close() }()
-	there, err := os.Open(filepath.Join("/run/netns", m.name))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = there.Close() }()
-	if err := unix.Setns(int(there.Fd()), unix.CLONE_NEWNET); err != nil {
-		return err
-	}
-	defer func() {
-		if err := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); err != nil {
-			panic(err) // whoever gets this thread next would be on another machine
-		}
-	}()
-	return do()
+	m.net.ip(m.Namespace, "neighbor", "delete", o.addr, "dev", "eth0")
 }
 
 // dialer returns what carries requests to whoever listens at an address on the machine, which is asked for at each connection.
 func (m *machine) dialer(address func() (string, error)) *http.Transport {
-	return &http.Transport{DialContext: func(ctx context.Context, network, _ string) (conn net.Conn, err error) {
+	return &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		at, err := address()
 		if err != nil {
 			return nil, err
 		}
-		err = m.inside(func() (err error) {
-			conn, err = (&net.Dialer{}).DialContext(ctx, network, at)
-			return err
-		})
-		return conn, err
+		return m.Dial(ctx, network, at)
 	}}
 }

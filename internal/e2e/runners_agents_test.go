@@ -18,7 +18,7 @@ import (
 func (r *far) model(program real, script string) (server *modeltest.Server, variables []string) {
 	t := r.of.t
 	t.Helper()
-	if err := r.m.inside(func() error {
+	if err := r.m.Inside(func() error {
 		server = scripted(t, script)
 		return nil
 	}); err != nil {

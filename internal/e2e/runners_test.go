@@ -193,11 +193,11 @@ func (f *fleet) quiet() {
 		for m, main := range mains {
 			for _, p := range m.processes() {
 				if p.pid != main {
-					left = append(left, fmt.Sprintf("%s: %d %s", m.name, p.pid, p.line))
+					left = append(left, fmt.Sprintf("%s: %d %s", m.Namespace, p.pid, p.line))
 				}
 			}
 			if n := unawaited(main); n > 0 {
-				left = append(left, fmt.Sprintf("%s: %d processes that have ended, and that %d does not wait for", m.name, n, main))
+				left = append(left, fmt.Sprintf("%s: %d processes that have ended, and that %d does not wait for", m.Namespace, n, main))
 			}
 		}
 		return len(left) == 0 && len(f.leftovers()) == 0
@@ -224,7 +224,7 @@ func (f *fleet) over() {
 	f.node.stop()
 	for _, m := range f.net.all {
 		if left := m.processes(); len(left) > 0 {
-			f.t.Errorf("on %s are left %v", m.name, left)
+			f.t.Errorf("on %s are left %v", m.Namespace, left)
 		}
 	}
 }

@@ -3,12 +3,9 @@
 package e2e_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // slowTo has what goes between the machine and another one, both ways, go over a wire that takes its time and loses a part of all packets.
@@ -19,15 +16,10 @@ func (m *machine) slowTo(o *machine, delay time.Duration, loss float64) {
 	ends, name := []*machine{m, o}, "slow-"+m.port
 	var wires [2]*os.File
 	for i, end := range ends {
-		if err := end.inside(func() (err error) {
-			wires[i], err = openTUN(name)
-			return err
-		}); err != nil {
-			t.Skipf("NOT TESTED: no TUN device can be made: %v", err)
-		}
+		wires[i] = end.TUN(t, name)
 		t.Cleanup(func() { _ = wires[i].Close() })
-		m.net.ip("-n", end.name, "link", "set", name, "up")
-		m.net.ip("-n", end.name, "route", "add", ends[1-i].addr+"/32", "dev", name, "src", end.addr)
+		m.net.ip(end.Namespace, "link", "set", name, "up")
+		m.net.ip(end.Namespace, "route", "add", ends[1-i].addr+"/32", "dev", name, "src", end.addr)
 	}
 	for i := range wires {
 		pass(wires[i], wires[1-i], delay, loss, rand.New(rand.NewPCG(1, uint64(i))))
@@ -64,22 +56,4 @@ func pass(from, to *os.File, delay time.Duration, loss float64, random *rand.Ran
 			_, _ = to.Write(p.data)       // who is not there hears nothing
 		}
 	}()
-}
-
-// openTUN makes a device whose packets are read from and written to a file.
-func openTUN(name string) (*os.File, error) {
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fmt.Errorf("/dev/net/tun: %w", err)
-	}
-	device, err := unix.NewIfreq(name)
-	if err == nil {
-		device.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, device)
-	}
-	if err != nil {
-		_ = unix.Close(fd)
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), name), nil
 }
