@@ -36,7 +36,8 @@ func withItems(t *testing.T, n int) (dir string, names []string) {
 	return dir, names
 }
 
-// opener opens the box whenever something is printed: whoever reads that may take for ever.
+// opener opens the box whenever something is printed: whoever reads that may take for ever. It waits for a moment, as commands do: a process that another test
+// is just starting has the directory open too until its program begins.
 type opener struct {
 	ctx context.Context
 	dir string
@@ -46,7 +47,7 @@ type opener struct {
 
 func (o *opener) Write(p []byte) (int, error) {
 	if o.err == nil {
-		b, _, err := box.Open(o.ctx, box.Options{Dir: box.Dir(o.dir)})
+		b, _, err := box.Open(o.ctx, box.Options{Dir: box.Dir(o.dir), Patience: openPatience})
 		if o.err = err; err == nil {
 			o.err = b.Close()
 		}
