@@ -345,3 +345,38 @@ func TestClaimIsRepeated(t *testing.T) {
 		t.Errorf("after the lease %+v was over: %+v", first, g)
 	}
 }
+
+// A box that led before, and leads again, has given each lease a full term: what was to take one away before, and could not, does not any more.
+func TestLeaseOfTermBefore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var cutOff atomic.Bool
+		b := oneItem(t, Dir(t.TempDir()), func(int, string) enginetest.Fault {
+			if cutOff.Load() {
+				return enginetest.NotReady
+			}
+			return enginetest.None
+		})
+		defer closeBox(t, b)
+		g, err := second(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cutOff.Store(true)
+		time.Sleep(1010 * time.Millisecond) // its term is over, and nobody can record that
+		b.Yield()
+		b.Lead()
+		cutOff.Store(false)
+		if _, err := b.Renew(g.Session); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(990 * time.Millisecond)
+		if holder(t, b) != g.Session {
+			t.Error("the lease was taken away in the term that it was given")
+		}
+		time.Sleep(20 * time.Millisecond)
+		if holder(t, b) != "" {
+			t.Error("the lease is not taken away when that is over")
+		}
+	})
+}

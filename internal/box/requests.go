@@ -360,12 +360,13 @@ func (b *Box) session(session string) (work.Item, work.Token, error) {
 }
 
 // expire takes a lease away whose term is over. It goes on until that is
-// recorded, the lease has ended otherwise, or the box stops.
+// recorded, the lease has ended otherwise, or the box yields or stops: if it leads
+// again, the lease has another term.
 func (b *Box) expire(subject string, token work.Token) {
-	for {
+	for b.state.ranOut(subject, token) {
 		_, err := b.record(subject, "", work.Expire{Token: token})
 		switch {
-		case err == nil, errors.Is(err, work.ErrNotHolder), errors.Is(err, work.ErrSessionOver), errors.Is(err, ErrStopping), b.group.Context().Err() != nil, !b.Leads():
+		case err == nil, errors.Is(err, work.ErrNotHolder), errors.Is(err, work.ErrSessionOver), errors.Is(err, ErrStopping), b.group.Context().Err() != nil:
 			return
 		}
 		b.logger.Warn("a lease can't be taken away yet", "subject", subject, "token", token.String(), "error", err)

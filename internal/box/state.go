@@ -466,6 +466,14 @@ func (s *state) runOut(subject string, token work.Token) {
 	s.expire(subject, token)
 }
 
+// ranOut reports whether a lease's term is over, and none has begun since.
+func (s *state) ranOut(subject string, token work.Token) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.leases[subject]
+	return t != nil && t.token == token && t.over
+}
+
 // start begins the terms of all open leases: they have one full term from now.
 // From then on every grant begins its own. Expire is called when a term is over,
 // under the state's lock; it must not wait.
