@@ -122,8 +122,8 @@ func (c *cluster) leaderID() uint64 {
 // begin has the box, which is open, take part. Lead starts what runs only where the box leads, in a context that ends with that; yield returns when it has ended.
 func (c *cluster) begin(b *box.Box, lead func(context.Context), yield func()) {
 	c.lead, c.yield = lead, yield
-	c.box.Store(b)
 	c.group = background.New(context.Background())
+	c.box.Store(b) // who finds it finds the rest
 	c.group.Go(c.run)
 	c.group.Go(c.compare)
 }

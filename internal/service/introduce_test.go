@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/enrolment"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
+	"github.com/signalbox-dev/signalbox/internal/memberlink"
 	"github.com/signalbox-dev/signalbox/internal/mutant"
 	"github.com/signalbox-dev/signalbox/internal/pin"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -188,6 +189,45 @@ func TestIntroduced(t *testing.T) {
 	err = api.ClientOver(carrier, "").Introduce(t.Context(), api.Introduction{Proof: proof})
 	if _, answered := errors.AsType[*api.Problem](err); !answered || !strings.Contains(err.Error(), errOthersKey.Error()) {
 		t.Errorf("a stranger with d's proof: %v", err)
+	}
+}
+
+// A box's links work before it takes part: who is refused in that moment introduces itself.
+func TestIntroducesAtOnce(t *testing.T) {
+	seat := newSeat(t)
+	if _, err := InitCluster(t.Context(), seat.options(), "a", []string{seat.at}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = seat.listener.Close() }()
+	key, err := pin.OpenKey(seat.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := openCluster(seat.dir, &httpapi.Secure{Listener: seat.listener, Key: key}, "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := seat.options()
+	o.Cluster = c.options(box.ClusterTick)
+	b, _, err := box.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		close(begun)
+		for !c.introducing.Load() {
+			c.introduce(memberlink.Peer{ID: 9, Name: "z", Key: key.Hash(), Addresses: []string{"127.0.0.1:1"}})
+		}
+	}()
+	<-begun
+	c.begin(b, func(context.Context) {}, func() {})
+	<-over
+	b.Stop()
+	c.stop()
+	if err := b.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
