@@ -159,9 +159,12 @@ func TestIntroduced(t *testing.T) {
 	}
 	a.start()
 	c.until("d votes in place of b", func(s api.ClusterStatus) bool { return voters(s) == "a c d" })
-	if c.cluster.members(); len(c.cluster.introduced.all) > 0 {
-		t.Errorf("its ledger knows d, and it remembers %v", c.cluster.introduced.all)
+	c.cluster.members()
+	c.cluster.introduced.mu.Lock()
+	if all := c.cluster.introduced.all; len(all) > 0 {
+		t.Errorf("its ledger knows d, and it remembers %v", all)
 	}
+	c.cluster.introduced.mu.Unlock()
 	if err := c.cluster.Introduced(d.cluster.Self().Key, proof); err == nil || !strings.Contains(err.Error(), errNotAhead.Error()) {
 		t.Errorf("one that is known introduces itself: %v", err)
 	}
