@@ -79,7 +79,7 @@ func (s *Service) openAt(box string) (sessions []string) {
 	return sessions
 }
 
-// begin makes the homes of other boxes known, as this one leads now.
+// beginHomes makes the homes of other boxes known, as this one leads now.
 func (s *Service) beginHomes() {
 	h := s.homes
 	var own fleet.Home
@@ -134,8 +134,7 @@ func (s *Service) takePart(patience time.Duration) {
 	if f := s.fleet.Load(); f != nil {
 		s.Conductor.Use(f)
 	}
-	s.cluster.begin(s.Box, func(ctx context.Context) {
-		s.beginHomes()
+	s.cluster.begin(s.Box, s.beginHomes, func(ctx context.Context) {
 		_ = s.conduct(ctx, patience) // it fails only if this box leads no more
 	}, func() {
 		s.Conductor.Rest()

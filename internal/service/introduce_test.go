@@ -225,7 +225,7 @@ func TestIntroducesAtOnce(t *testing.T) {
 		}
 	}()
 	<-begun
-	c.begin(b, func(context.Context) {}, func() {})
+	c.begin(b, func() {}, func(context.Context) {}, func() {})
 	<-over
 	b.Stop()
 	c.stop()
@@ -272,4 +272,22 @@ func TestIntroduceMutants(t *testing.T) {
 		{By: "^TestIntroductionsBounded$", Mutant: mutant.Mutant{Name: "any number is remembered", File: introduce, Old: "more > 0 {", New: "more > 100 {"}},
 		{By: "^TestIntroductionsBounded$", Mutant: mutant.Mutant{Name: "what the ledger says does not count", File: introduce, Old: "return o.ID <= known.Last", New: "return o.ID < 0*known.Last"}},
 	})
+}
+
+// Whoever finds that a box leads finds the homes of runs: without them another box's run would be carried out here.
+func TestHomesBeforeLeading(t *testing.T) {
+	a := newSeat(t)
+	if _, err := InitCluster(t.Context(), a.options(), "a", []string{a.at}); err != nil {
+		t.Fatal(err)
+	}
+	a.start()
+	a.until("it leads", func(api.ClusterStatus) bool { _, leads := a.cluster.Leading(); return leads })
+	term := a.Box.InCluster().Term
+	for range 20 { // as when something has failed because it did not lead for a moment
+		a.cluster.step(0)
+		a.cluster.step(term)
+		if a.homes.others.Load() == nil {
+			t.Fatal("it leads, and knows no home but its own")
+		}
+	}
 }
