@@ -14,7 +14,7 @@ import (
 )
 
 // gathered returns what waits for the member, as much as one round takes.
-func (l *Log) gathered() (inbox [][]byte, asked []chan struct{}, done []func()) {
+func (l *Log) gathered() (inbox [][]byte, asked []reader, done []func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, size := 0, 0
@@ -74,8 +74,8 @@ func (l *Log) do(out member.Output) error {
 	for _, id := range out.Reads {
 		if r := l.reads[id]; r != nil {
 			delete(l.reads, id)
-			for _, there := range r.waits {
-				close(there)
+			for _, one := range r.waits {
+				close(one.there)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -65,8 +66,8 @@ type Log struct {
 	queue      []*request    // appends that the member does not have yet
 	inbox      [][]byte
 	inboxBytes int
-	asked      []chan struct{} // by those who want to read what is committed now
-	done       []func()        // what ended beside the loop, for the loop to take
+	asked      []reader // those who want to read what is committed now
+	done       []func() // what ended beside the loop, for the loop to take
 	status     member.Status
 	failed     error // why nothing is taken any more
 
@@ -102,9 +103,15 @@ type answer struct {
 	err error
 }
 
-// reading are those who wait for what was committed when they asked.
+// reader waits for what was committed when it asked.
+type reader struct {
+	there chan struct{}   // closed when that is folded
+	gone  <-chan struct{} // closed when nobody waits any more
+}
+
+// reading are those for whom the member was asked at once.
 type reading struct {
-	waits []chan struct{}
+	waits []reader
 	since int // the tick when the member was asked
 }
 
@@ -246,7 +253,7 @@ func (l *Log) Receive(message []byte) {
 // CatchUp returns when all that was committed when it was called is folded here: what is read then is not older.
 func (l *Log) CatchUp(ctx context.Context) error {
 	there := make(chan struct{})
-	if err := l.give(ctx, func() { l.asked = append(l.asked, there) }); err != nil {
+	if err := l.give(ctx, func() { l.asked = append(l.asked, reader{there, ctx.Done()}) }); err != nil {
 		return err
 	}
 	select {
@@ -399,17 +406,27 @@ func (l *Log) serve() error {
 func (l *Log) tick() {
 	l.member.Tick()
 	l.tickCount++
-	var again []chan struct{}
+	var again []reader
 	for id, r := range l.reads {
 		if l.tickCount-r.since > l.config.Elect {
 			delete(l.reads, id)
 			again = append(again, r.waits...)
 		}
 	}
-	l.ask(again)
+	l.ask(slices.DeleteFunc(again, reader.left))
 }
 
-func (l *Log) ask(waits []chan struct{}) {
+// left says whether nobody waits any more.
+func (r reader) left() bool {
+	select {
+	case <-r.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *Log) ask(waits []reader) {
 	if len(waits) == 0 {
 		return
 	}

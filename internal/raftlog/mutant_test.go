@@ -22,6 +22,7 @@ func TestMutants(t *testing.T) {
 		{By: cutOff, Mutant: mutant.Mutant{Name: "an append whose place another one took counts as stored", File: "do.go", Old: "case r.term != a.Entry.Term:", New: "case false:"}},
 		{By: cutOff, Mutant: mutant.Mutant{Name: "an append that nobody waits for is said not to be stored", File: "log.go", Old: "return 0, &Open{r, ctx.Err()}", New: "return 0, ctx.Err()"}},
 		{By: cutOff, Mutant: mutant.Mutant{Name: "who waits is not asked for again", File: "log.go", Old: "if l.tickCount-r.since > l.config.Elect {", New: "if false {"}},
+		{By: "^TestWhoGivesUpIsForgotten$", Mutant: mutant.Mutant{Name: "who has given up is asked for again", File: "log.go", Old: "slices.DeleteFunc(again, reader.left)", New: "slices.Clone(again)"}},
 		{By: three, Mutant: mutant.Mutant{Name: "a member that does not lead keeps appends", File: "log.go", Old: "if status.Leads || status.Leader != 0 && status.Leader != l.id {", New: "if status.Leads {"}},
 		{By: three, Mutant: mutant.Mutant{Name: "what is sent is not stopped", File: "log.go", Old: "\tl.outgoing.Stop()\n\tl.end(why)", New: "\tl.end(why)"}},
 		{By: three, Mutant: mutant.Mutant{Name: "an end is not told", File: "log.go", Old: "l.config.Follower.Ended(why)", New: "_ = why"}},
