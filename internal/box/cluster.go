@@ -128,8 +128,12 @@ func (b *Box) CatchUp(ctx context.Context) error {
 func (b *Box) HandOver(ctx context.Context, to uint64) error { return b.shared.HandOver(ctx, to) }
 
 // Lead has the box act as the one that leads: all leases have a full term from now. The log says that it leads, so all that was recorded before is
-// folded.
+// folded. If a commit shows that more was signed, it stops instead.
 func (b *Box) Lead() {
+	if err := b.aheadOfAll(); err != nil {
+		b.fail(err)
+		return
+	}
 	b.state.start(b.now, b.expireSoon)
 	b.leads.Store(true)
 }

@@ -16,6 +16,7 @@ func TestClusterMutants(t *testing.T) {
 		{leases, "a box that yields runs terms on", "state.go", "\ts.now = nil\n\ts.endTerms()", "\ts.endTerms()"},
 		{leases, "a box that leads runs no terms", "cluster.go", "\tb.state.start(b.now, b.expireSoon)\n\tb.leads", "\tb.leads"},
 		{"TestLeaseOfTermBefore$", "what was to end a lease's term before takes away the next one", "state.go", "return t != nil && t.token == token && t.over", "return t != nil && t.token == token"},
+		{"TestWitnessAheadOfLeader$", "who leads may have less than was signed", "trailers.go", "\t\tif signed.Size > latest.Size {\n\t\t\treturn", "\t\tif false {\n\t\t\treturn"},
 		{majority, "nobody's patience ends", "cluster.go", "return context.WithTimeout(b.group.Context(), appendPatience)", "return context.WithTimeout(b.group.Context(), 100*appendPatience)"},
 		{shaken, "who does not lead any more stops", "ledger.go", "if l.box.shared != nil && shaken(err) {", "if l.box.shared == nil && shaken(err) {"},
 		{shaken, "whatever breaks shakes", "ledger.go", "if l.box.shared != nil && shaken(err) {", "if l.box.shared != nil {"},

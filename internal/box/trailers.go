@@ -70,6 +70,19 @@ func (b *Box) contradicted(why error) error {
 	}
 }
 
+// aheadOfAll is the error for a checkpoint in a commit that covers more than is folded here, where all that was ever signed is: the others were put back as well.
+func (b *Box) aheadOfAll() error {
+	b.signing.Lock()
+	defer b.signing.Unlock()
+	latest := ledger.Checkpoint{Origin: b.keys.Origin(), Size: int64(b.state.upTo())}
+	for _, signed := range b.ahead {
+		if signed.Size > latest.Size {
+			return b.contradicted(trailer.Continues(latest, b.archive.Root, signed))
+		}
+	}
+	return nil
+}
+
 // caughtUp holds the ledger against the checkpoints in commits that were ahead of it, as far as it has been signed. The caller holds signing.
 func (b *Box) caughtUp() error {
 	latest := ledger.Checkpoint{Origin: b.keys.Origin(), Size: b.archive.Sealed()}

@@ -167,6 +167,25 @@ func TestWitnessAhead(t *testing.T) {
 	}
 }
 
+// Who leads has all that was ever signed: if a commit shows that there was more, all boxes were put back, and it stops.
+func TestWitnessAheadOfLeader(t *testing.T) {
+	t.Parallel()
+	for size, stops := range map[int64]bool{1: false, 2: true} {
+		b := oneItem(t, Dir(t.TempDir()), nil)
+		b.signing.Lock()
+		b.ahead = []ledger.Checkpoint{{Origin: b.keys.Origin(), Size: size}}
+		b.signing.Unlock()
+		b.Lead()
+		err := b.Writable()
+		if kind, _ := trailer.IsFault(err); (err != nil) != stops || stops && (kind != trailer.RolledBack || b.leads.Load()) {
+			t.Errorf("a commit has %d events, and the ledger 1: %v", size, err)
+		}
+		if err := b.Close(); stops && err == nil {
+			t.Error("it was closed without a word")
+		}
+	}
+}
+
 // A proof of what was just recorded waits for no timer.
 func TestProveAtOnce(t *testing.T) {
 	t.Parallel()
