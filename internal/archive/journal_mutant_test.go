@@ -37,6 +37,7 @@ func TestJournalMutants(t *testing.T) {
 		{By: refuses, Mutant: mutant.Mutant{Name: "an entry may have zeros", File: "record.go", Old: "case bytes.IndexByte(body, 0) >= 0:", New: "case false:"}},
 		{By: refuses, Mutant: mutant.Mutant{Name: "a member writes on after an error", File: "journal.go", Old: "return j.files.fail(fmt.Errorf(\"write the member's log: %w\", err))", New: "return fmt.Errorf(\"write the member's log: %w\", err)"}},
 		{By: far, Mutant: mutant.Mutant{Name: "a scrub holds void entries against the tiles", File: "memberwalk.go", Old: "return after.Index <= w.kept.State.Commit", New: "return true"}},
+		{By: "^TestJournalAdvice$", Mutant: mutant.Mutant{Name: "a member is told to repair", File: "memberarchive.go", Old: "d.Advice == adviceRepair {", New: "d.Advice == \"\" {"}},
 		{By: members, Mutant: mutant.Mutant{Name: "a member's log is opened as a single box's", File: "memberarchive.go", Old: "return n == 0 || s.fault != nil || !s.records[n-1].single, nil", New: "return n < 0 && s.fault != nil, nil"}},
 		{By: members, Mutant: mutant.Mutant{Name: "a member's log begins in the middle of one that is not sealed", File: "memberarchive.go", Old: "case a.tail != nil || a.size() != a.sealed.Size:", New: "case false:"}},
 		{By: members, Mutant: mutant.Mutant{Name: "an event is appended to a member's log", File: "archive.go", Old: "if a.journal != nil {\n\t\treturn nil, errors.New(\"the log", New: "if false {\n\t\treturn nil, errors.New(\"the log"}},

@@ -406,3 +406,41 @@ func TestJournalSegments(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is damaged at a member is no case for a repair, which makes no member's log: its box is told to fetch all anew.
+func TestJournalAdvice(t *testing.T) {
+	keys := newKeys(t)
+	bundle := ledger.EntriesPath(0, ledger.TileWidth)
+	for _, c := range []struct {
+		harmed string
+		from   int64 // where the start looks from
+	}{{ledger.CheckpointPath, 300}, {bundle, 0}, {"log", 300}} {
+		fs := archivetest.NewLossy()
+		b := mustOpen(t, fs, keys)
+		if err := errors.Join(b.record(b.pen.many(300)...), b.Close(), archive.Found(fs, keys, memberlog.Founding(301, 300))); err != nil {
+			t.Fatal(err)
+		}
+		names := []string{}
+		if c.harmed == "log" {
+			names, _ = fs.ReadDir(c.harmed)
+		} else {
+			data, err := fs.ReadFile(c.harmed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fs.Put(c.harmed, flip(data, len(data)/2))
+		}
+		for _, name := range names {
+			if err := fs.Remove(c.harmed + "/" + name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, _, err := archive.OpenMember(fs, keys)
+		if err == nil {
+			_, err = a.Start(bg, c.from)
+		}
+		if err == nil || !strings.Contains(err.Error(), "cluster rejoin") || strings.Contains(err.Error(), "repair") {
+			t.Errorf("%s: %v", c.harmed, err)
+		}
+	}
+}

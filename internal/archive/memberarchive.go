@@ -15,7 +15,7 @@ import (
 
 const (
 	adviceCluster = "it belongs to the cluster that this file names: put it back, or give the right directory"
-	adviceSingle  = "a single box's log is here, beside a file cluster.json: was the directory of another box put here? Give the right one, or take cluster.json away"
+	adviceSingle  = "a single box's log is here, beside a file cluster.json: was the directory of another box put here? Give the right one; or, if `signalbox cluster init` or `signalbox cluster leave` was cut off here, call it again"
 )
 
 // IsMember says whether a log is a cluster member's: it has segments of one, and does not say that it is a single box's
@@ -81,7 +81,8 @@ func nextNumber(files FS) (uint64, error) {
 
 // OpenMember looks at the archive of a cluster's member and reads the end of its log, as [Open] does that of a single
 // box, which it refuses. Events come into the archive by [Archive.Commit], once they are committed.
-func OpenMember(files FS, keys Keys) (*Archive, *Journal, error) {
+func OpenMember(files FS, keys Keys) (_ *Archive, _ *Journal, err error) {
+	defer func() { err = ofMember(err) }()
 	if err := checkKeys(keys); err != nil {
 		return nil, nil, err
 	}
@@ -108,13 +109,30 @@ func OpenMember(files FS, keys Keys) (*Archive, *Journal, error) {
 	return a, a.journal, nil
 }
 
+// ofMember gives a refusal the advice for a member, whose archive is not repaired: without its log nobody knows what it has promised.
+func ofMember(err error) error {
+	if d, ok := errors.AsType[*Damage](err); ok && d.Advice == adviceRepair {
+		d.Advice = adviceRejoin
+	}
+	return err
+}
+
 // readMember reads the member's log, and takes the events from it that are sealed and not in full bundles.
 func (a *Archive) readMember() error {
 	l, err := readMemberLog(a.files, a.full)
 	switch {
 	case err != nil:
 		return err
-	case l == nil || l.single:
+	case l == nil:
+		names, _, err := segmentNames(a.files)
+		if err != nil {
+			return err
+		}
+		if len(names) == 0 {
+			return damagedMember(logDir, "the member's log is missing")
+		}
+		fallthrough
+	case l.single:
 		return &Damage{Where: logDir, What: "it is no member's log", Advice: adviceSingle}
 	}
 	if l.checkpoint != nil { // nothing was written after the base: its checkpoint may not be in its place yet
@@ -162,7 +180,8 @@ func (a *Archive) readRecent(kept *memberlog.Kept) (err error) {
 }
 
 // startMember makes a member's archive ready to be written.
-func (a *Archive) startMember(ctx context.Context, from int64, found *Findings) error {
+func (a *Archive) startMember(ctx context.Context, from int64, found *Findings) (err error) {
+	defer func() { err = ofMember(err) }()
 	l := a.journal.found
 	if l.torn {
 		found.note("a write to %s that was never finished, nor relied upon, was removed", l.segments[len(l.segments)-1].name)

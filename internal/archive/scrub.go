@@ -29,6 +29,9 @@ func (a *Archive) Scrub(ctx context.Context, from, n int64, removed Removed) (ne
 	}
 	for _, verify := range []func(context.Context) error{s.events, s.end, s.holdMirror, s.allBlobs} {
 		if err := verify(ctx); err != nil {
+			if a.journal != nil {
+				err = ofMember(err)
+			}
 			return from, err
 		}
 	}

@@ -130,10 +130,14 @@ func (o *Options) expectAll() error {
 	if o.Segments == "" || err != nil || strings.TrimSuffix(string(noted), "\n") != o.Segments || hasSegments(o.Segments) {
 		return nil
 	}
-	return &archive.Damage{
+	lost := &archive.Damage{
 		Where: o.Segments, What: "the log's files are gone",
 		Advice: "is its disk there? If it is lost, run `signalbox ledger repair`: it makes them again, but for what no checkpoint covers",
 	}
+	if o.Cluster != nil {
+		lost.Advice = "is its disk there? If it is lost, `signalbox cluster rejoin` has the box fetch all from the others, under a new id"
+	}
+	return lost
 }
 
 // samePlace says whether two paths are one directory, which may have two names.
