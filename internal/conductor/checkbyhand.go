@@ -27,6 +27,7 @@ func (c *Conductor) CheckByHand(x order.Checker) {
 	if c.config.Gate.Checks != config.On || c.Draining() {
 		return
 	}
+	c.again()
 	c.group.Load().Go(func(ctx context.Context) {
 		for {
 			var again <-chan time.Time

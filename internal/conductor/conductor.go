@@ -95,6 +95,7 @@ func (c *Conductor) Use(r order.Runner) {
 // user's checkout, and fails only if ctx ends.
 func (c *Conductor) Start(ctx context.Context, r order.Runner, patience time.Duration) error {
 	c.Use(r)
+	c.again()
 	c.lookAgain(ctx, patience)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -117,16 +118,15 @@ func (c *Conductor) Start(ctx context.Context, r order.Runner, patience time.Dur
 	return nil
 }
 
-// Stop ends what is under way, and returns when it has ended. Sessions go on.
+// Stop ends what is under way, and returns when it has ended. Sessions go on. Nothing begins any more until the conductor is started again: another box may
+// conduct meanwhile.
 func (c *Conductor) Stop() { c.group.Load().Stop() }
 
-// Rest does the same, and lets the conductor be started again: another box conducts meanwhile.
-func (c *Conductor) Rest() {
-	c.group.Load().Stop()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.deciders)
-	c.group.Store(background.New(c.ledger.Context()))
+// again lets a conductor that was stopped begin, unless the box is.
+func (c *Conductor) again() {
+	if c.group.Load().Context().Err() != nil && c.ledger.Context().Err() == nil {
+		c.group.Store(background.New(c.ledger.Context()))
+	}
 }
 
 // lookAgain looks how everything is that the agents of runs that go on should leave alone. Git may hang
@@ -168,15 +168,17 @@ func (c *Conductor) homeOf(run string) (home string) {
 	return home
 }
 
-// conduct returns the decider of a run, which begins if there is none.
+// conduct returns the decider of a run, which begins if there is none. While the conductor is stopped, it has ended.
 func (c *Conductor) conduct(subject string) *decider {
 	home := c.homeOf(subject) // before the lock, which others take while the state is locked
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.deciders[subject]
 	if d == nil {
-		d = c.begin(subject, home)
-		c.deciders[subject] = d
+		var begun bool
+		if d, begun = c.begin(subject, home); begun {
+			c.deciders[subject] = d
+		}
 	}
 	return d
 }

@@ -46,14 +46,14 @@ type input struct {
 	reply chan error
 }
 
-// begin makes a decider for a run with a home, and starts it.
-func (c *Conductor) begin(subject, home string) *decider {
-	d := &decider{
+// begin makes a decider for a run with a home, and starts it; one that does not begin, as the conductor is stopped, has ended.
+func (c *Conductor) begin(subject, home string) (d *decider, begun bool) {
+	d = &decider{
 		all: c, ledger: c.ledger, runner: c.at(home), now: c.now, logger: c.logger, subject: subject, home: home,
 		inputs: make(chan input), moved: make(chan struct{}, 1), halts: make(chan chan struct{}), over: make(chan struct{}),
 		inFlight: inFlight{due: map[string]*flight{}},
 	}
-	begun := c.group.Load().Go(func(ctx context.Context) {
+	begun = c.group.Load().Go(func(ctx context.Context) {
 		defer close(d.over)
 		c.fail(subject, d.run(ctx))
 		d.inFlight.end()
@@ -64,7 +64,7 @@ func (c *Conductor) begin(subject, home string) *decider {
 	if !begun {
 		close(d.over)
 	}
-	return d
+	return d, begun
 }
 
 // stir tells the decider that something happened. It does not wait.

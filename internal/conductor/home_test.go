@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // boxes is a runner that is home to the runs of two boxes: this one's, and c's.
@@ -107,6 +108,35 @@ func TestHomeNotReached(t *testing.T) {
 		}
 		if len(l.LiveRuns()) != 0 {
 			t.Error("a run was begun")
+		}
+	})
+}
+
+// A run that is recorded just when another box begins to conduct is that one's: nothing of it begins here before this one is started again.
+func TestStoppedForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := false
+		c, l, x := begun(t, &away)
+		l.Append = func(e ledger.Event, record func() error) error {
+			err := record()
+			if e.Type == delivery.RunStarted {
+				c.Stop()
+			}
+			return err
+		}
+		if _, err := c.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, ""); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(x.given) != 0 {
+			t.Errorf("it is stopped, and gives %+v", x.given)
+		}
+		if err := c.Start(t.Context(), x, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(x.given) != 1 {
+			t.Errorf("it is started again, and gives %+v", x.given)
 		}
 	})
 }

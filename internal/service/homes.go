@@ -137,7 +137,7 @@ func (s *Service) takePart(patience time.Duration) {
 	s.cluster.begin(s.Box, s.beginHomes, func(ctx context.Context) {
 		_ = s.conduct(ctx, patience) // it fails only if this box leads no more
 	}, func() {
-		s.Conductor.Rest()
+		s.Conductor.Stop()
 		if all := s.homes.others.Swap(nil); all != nil {
 			all.Stop()
 		}

@@ -141,7 +141,7 @@ func (w *world) lead() error {
 	w.mu.Unlock()
 	recorded := w.record.n
 	w.sayLate(old)
-	old.conductor.Rest()
+	old.conductor.Stop()
 	synctest.Wait()
 	switch {
 	case w.violated != nil:

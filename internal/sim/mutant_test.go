@@ -109,8 +109,8 @@ func TestConductorMutants(t *testing.T) {
 // Each rule of who leads, dropped, is noticed by TestSchedules.
 func TestLeadMutants(t *testing.T) {
 	mutant.All(t, mutant.By("TestSchedules", []mutant.Mutant{
-		{Name: "two conductors at once", File: "../conductor/conductor.go", Old: "func (c *Conductor) Rest() {\n\tc.group.Load().Stop()\n", New: "func (c *Conductor) Rest() {\n"},
-		{Name: "a conductor that rested brings nothing on when it is started again", File: "../conductor/conductor.go", Old: "\tc.group.Store(background.New(c.ledger.Context()))\n}\n\n// lookAgain", New: "}\n\n// lookAgain"},
+		{Name: "two conductors at once", File: "../conductor/conductor.go", Old: "func (c *Conductor) Stop() { c.group.Load().Stop() }", New: "func (c *Conductor) Stop() { c.group.Store(background.New(c.ledger.Context())) }"},
+		{Name: "a conductor that was stopped brings nothing on when it is started again", File: "../conductor/conductor.go", Old: "\tc.again()\n\tc.lookAgain", New: "\tc.lookAgain"},
 		{Name: "an order that another box has given is under way twice", File: "../homelink/own.go", Old: "if before != nil {", New: "if false {"},
 	}))
 }
