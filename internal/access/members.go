@@ -24,6 +24,7 @@ var (
 	ErrMemberTaken   = errors.New("there is a box of this name in the cluster, or an invitation for one: `signalbox cluster leave NAME` removes it, `signalbox cluster replace NAME` puts another machine in its place; or take another name")
 	ErrManyMembers   = fmt.Errorf("a cluster has %d boxes at most, invited ones among them: `signalbox cluster replace NAME` puts one in another's place", MaxMembers)
 	ErrNoMember      = errors.New("the cluster has no such box: `signalbox cluster status` has those that there are")
+	ErrMemberGone    = errors.New("the box was taken out of the cluster, or another one has its place, and does not come back with what it has: its directory can go; to have it join anew, `signalbox cluster invite NAME` at a box of the cluster, and `signalbox cluster join` with another directory (--dir)")
 	ErrNoCluster     = errors.New("this box stands alone, and is in no cluster: `signalbox cluster init` makes it the first box of one")
 	ErrInCluster     = errors.New("this box is in a cluster already: `signalbox cluster status` shows it")
 	ErrLastMember    = errors.New("this is the last box of its cluster: stop it, and `signalbox cluster leave` there makes it a box that stands alone")

@@ -96,6 +96,7 @@ var problems = []struct {
 	{access.ErrLastMember, api.CodeConflict},
 	{access.ErrNoCluster, api.CodeConflict},
 	{access.ErrNoMember, api.CodeNotFound},
+	{access.ErrMemberGone, api.CodeGone},
 	{errMemberInvitedOnce, api.CodeConflict},
 	{errUnsigned, api.CodeConflict},
 	{conversation.ErrNoConversation, api.CodeNotFound},

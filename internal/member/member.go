@@ -121,7 +121,7 @@ var (
 	ErrNotLeader = errors.New("this member does not lead, and nothing was stored")
 	ErrFull      = errors.New("too much waits to be committed, and nothing was stored: try again")
 	ErrBlob      = errors.New("a blob that the event names is not here, and nothing was stored: store it first")
-	ErrRemoved   = errors.New("this member was removed from the cluster: signalbox cluster rejoin joins it under a new id")
+	ErrRemoved   = errors.New("this member was removed from the cluster, and does not come back with what it has: signalbox cluster invite there, and signalbox cluster join with another directory, have its machine join anew")
 	ErrBehind    = errors.New("this member has acknowledged more than its disk holds: the disk was lost, emptied or put back; signalbox cluster rejoin joins it under a new id")
 )
 

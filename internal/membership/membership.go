@@ -143,6 +143,9 @@ func Rejoin(ctx context.Context, old *pin.Key, m Membership, dir string) (joined
 		if err == nil {
 			return joined, nil
 		}
+		if p, answered := errors.AsType[*api.Problem](err); answered && p.Code == api.CodeUnauthorized { // in words for a runner
+			err = fmt.Errorf("it does not know this box: %w", access.ErrMemberGone)
+		}
 		all = append(all, fmt.Errorf("%s: %w", o.Name, err))
 	}
 	if len(all) == 0 {

@@ -55,6 +55,7 @@ type cluster struct {
 
 	introducing atomic.Bool
 	introduced  introductions
+	gone        atomic.Pointer[string] // why this box is none of the cluster's, as another one has said; nil if none has
 }
 
 // wordPatience is how long another box may take to say how it is.
@@ -297,6 +298,9 @@ func (c *cluster) Word() api.MemberWord {
 		w.Problem = err.Error()
 	}
 	if why := c.problem.Load(); why != nil && *why != "" {
+		w.Problem = *why
+	}
+	if why := c.gone.Load(); why != nil {
 		w.Problem = *why
 	}
 	return w

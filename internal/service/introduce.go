@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/memberlink"
 	"github.com/signalbox-dev/signalbox/internal/membership"
 	"github.com/signalbox-dev/signalbox/internal/pin"
@@ -105,12 +106,16 @@ func (c *cluster) Introduced(key string, p ledger.Proof) error {
 		return errNotOpenYet
 	}
 	one, err := b.Joined(p)
-	last := max(b.Members().Last, lastOf(c.known.Load().Members))
+	now := b.Members()
+	_, in := now.ByID(one.ID)
+	last := max(now.Last, lastOf(c.known.Load().Members))
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", access.ErrNoMember, err)
 	case !pin.Same(one.Key, key):
 		return fmt.Errorf("%w: %w", access.ErrNoMember, errOthersKey)
+	case one.ID <= now.Last && !in:
+		return access.ErrMemberGone
 	case one.ID <= last:
 		return fmt.Errorf("%w: %w", access.ErrNoMember, errNotAhead)
 	}
@@ -135,11 +140,21 @@ func (c *cluster) introduce(to memberlink.Peer) {
 		defer c.introducing.Store(false)
 		asking, cancel := context.WithTimeout(ctx, introducePatience)
 		defer cancel()
-		proof, err := b.ProveJoined(c.known.Load().ID)
-		if err == nil {
+		id := c.known.Load().ID
+		proof, err := b.ProveJoined(id)
+		switch _, in := b.Members().ByID(id); {
+		case !in && b.Members().Last >= id:
+			err = access.ErrMemberGone
+		case err == nil:
 			err = membership.Introduce(asking, c.key, access.Member{Key: to.Key, Addresses: to.Addresses}, proof)
 		}
 		if err == nil {
+			return
+		}
+		if p, answered := errors.AsType[*api.Problem](err); errors.Is(err, access.ErrMemberGone) || answered && p.Code == api.CodeGone {
+			if why := access.ErrMemberGone.Error(); c.gone.CompareAndSwap(nil, &why) {
+				c.logger.Error("this box is in the cluster no more", "why", why)
+			}
 			return
 		}
 		c.logger.Warn("a member does not know this box, which has joined while it was away", "member", to.Name, "id", to.ID, "error", err)

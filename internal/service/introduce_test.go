@@ -136,9 +136,14 @@ func TestIntroduced(t *testing.T) {
 	a.invites(c, "c", "")
 	a.until("three vote", func(s api.ClusterStatus) bool { return voters(s) == "a b c" })
 	c.until("it knows all", func(s api.ClusterStatus) bool { return voters(s) == "a b c" })
+	var proof, gone ledger.Proof
+	b.until("its ledger says, and signs, that it has joined", func(api.ClusterStatus) (is bool) {
+		var err error
+		gone, err = b.Box.ProveJoined(b.cluster.Self().ID)
+		return err == nil
+	})
 	c.stop()
 	a.invites(d, "d", "b")
-	var proof ledger.Proof
 	d.until("its ledger says, and signs, that it has joined", func(api.ClusterStatus) (is bool) {
 		var err error
 		proof, err = d.Box.ProveJoined(d.cluster.Self().ID)
@@ -183,6 +188,9 @@ func TestIntroduced(t *testing.T) {
 	if err := c.cluster.Introduced(c.cluster.Self().Key, other); err == nil {
 		t.Error("that another box has joined counts")
 	}
+	if err := c.cluster.Introduced(b.cluster.Self().Key, gone); !errors.Is(err, access.ErrMemberGone) {
+		t.Errorf("one that has left introduces itself: %v", err)
+	}
 	key, err := pin.OpenKey(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -192,6 +200,39 @@ func TestIntroduced(t *testing.T) {
 	err = api.ClientOver(carrier, "").Introduce(t.Context(), api.Introduction{Proof: proof})
 	if _, answered := errors.AsType[*api.Problem](err); !answered || !strings.Contains(err.Error(), errOthersKey.Error()) {
 		t.Errorf("a stranger with d's proof: %v", err)
+	}
+}
+
+// A box that was taken out while it was down, for longer than the others wait to tell it, says so when it is started; and does not come back.
+func TestTakenOutWhileDown(t *testing.T) {
+	a, b, c := newSeat(t), newSeat(t), newSeat(t)
+	if _, err := InitCluster(t.Context(), a.options(), "a", []string{a.at}); err != nil {
+		t.Fatal(err)
+	}
+	a.start()
+	a.until("it leads", func(api.ClusterStatus) bool { _, leads := a.cluster.Leading(); return leads })
+	a.invites(b, "b", "")
+	a.invites(c, "c", "")
+	a.until("three vote", func(s api.ClusterStatus) bool { return voters(s) == "a b c" })
+	c.until("its ledger says, and signs, that it has joined", func(api.ClusterStatus) bool {
+		_, err := c.Box.ProveJoined(c.cluster.Self().ID)
+		return err == nil
+	})
+	c.stop()
+	if err := a.Box.LeaveCluster(work.OperatorActor, "c", ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*neighbour{a, b} {
+		s.until("two vote", func(s api.ClusterStatus) bool { return voters(s) == "a b" })
+		s.cluster.mu.Lock()
+		s.cluster.left[c.cluster.Self().ID] = time.Now().Add(-2 * toldFor)
+		s.cluster.mu.Unlock()
+	}
+	c.start()
+	c.until("it says that it was taken out", func(api.ClusterStatus) bool { return c.cluster.Word().Problem == access.ErrMemberGone.Error() })
+	c.stop()
+	if _, _, err := RejoinCluster(t.Context(), c.options()); !errors.Is(err, access.ErrMemberGone) {
+		t.Errorf("it comes back: %v", err)
 	}
 }
 
