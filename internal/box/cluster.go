@@ -427,9 +427,9 @@ func SetAside(ctx context.Context, o Options, id uint64) (aside []string, err er
 			continue
 		}
 		to := fmt.Sprintf("%s.member-%d", place, id)
-		err := os.Rename(place, to)
-		if _, there := os.Stat(to); err != nil && there == nil { // it was cut off after this, and an empty one was made since
-			err = os.Remove(place)
+		entries, err := os.ReadDir(place)
+		if len(entries) > 0 { // it is empty if it was cut off after this, and made since
+			err = os.Rename(place, to)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil

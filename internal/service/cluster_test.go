@@ -320,3 +320,71 @@ func TestClusterOfOne(t *testing.T) {
 		}
 	}
 }
+
+// A box comes back wherever that was cut off before: after each step it is done again, and has the ledger, one place, and one key.
+func TestRejoinCutOff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts three boxes")
+	}
+	all := trio(t)
+	if err := put(t.Context(), all["a"].client, "T-1"); err != nil {
+		t.Fatal(err)
+	}
+	all["c"].leave()
+	dir := all["c"].dir
+	o := box.Options{Dir: box.Dir(dir)}
+	next := filepath.Join(dir, rejoining)
+	// The steps of RejoinCluster, in their order: each of them is the last one, once.
+	for cut := range 8 {
+		before, err := membership.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m membership.Membership
+		var secrets api.MemberSecrets
+		steps := []func() error{
+			func() error { return os.MkdirAll(next, 0o700) },
+			func() error {
+				old, err := pin.OpenKey(dir)
+				if err != nil {
+					return err
+				}
+				joined, err := membership.Rejoin(t.Context(), old, before, next)
+				m, secrets = membership.Of(joined), joined.MemberSecrets
+				return err
+			},
+			func() error {
+				return os.Rename(filepath.Join(dir, "archive"), filepath.Join(dir, fmt.Sprint("archive.member-", before.ID)))
+			},
+			func() error { _, err := box.SetAside(t.Context(), o, before.ID); return err },
+			func() error { return membership.Write(dir, m) },
+			func() error { return os.Rename(filepath.Join(next, pin.File), filepath.Join(dir, pin.File)) },
+			func() error { return os.Remove(next) },
+			func() error { return box.JoinCluster(t.Context(), o, m.ID, secrets) },
+		}
+		for i, step := range steps[:cut+1] {
+			if err := step(); err != nil {
+				t.Fatalf("step %d: %v", i, err)
+			}
+		}
+		soon(t, "back", func(ctx context.Context) (err error) { // it may be that no box leads for a moment
+			m, _, err = RejoinCluster(ctx, o)
+			return err
+		})
+		if m.ID <= before.ID || m.Name != "c" {
+			t.Errorf("cut off after step %d: %+v, and %d before", cut, m, before.ID)
+		}
+		if _, err := os.Stat(filepath.Join(dir, fmt.Sprint("archive.member-", before.ID), "checkpoint")); err != nil {
+			t.Errorf("cut off after step %d: the ledger of before is not aside: %v", cut, err)
+		}
+		back := sit(t, dir, place(t, all["c"].far))
+		back.voting(3)
+		if _, err := back.client.Work(t.Context(), "T-1"); err != nil {
+			t.Errorf("cut off after step %d: %v", cut, err)
+		}
+		if n := len(back.Box.Members().All); n != 3 {
+			t.Errorf("cut off after step %d: the cluster has %d boxes", cut, n)
+		}
+		back.leave()
+	}
+}
