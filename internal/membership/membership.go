@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -126,12 +127,25 @@ func Join(ctx context.Context, dir, invitation string, addresses []string) (api.
 	return joined, err
 }
 
-// Rejoin has a member come back under a new id, with the new key that lies in a directory: old has the key that the others know it by. It asks them, one after the other.
+// leaderPatience is for how long a box that comes back waits for one that leads.
+const leaderPatience = 15 * time.Second
+
+// Rejoin has a member come back under a new id, with the new key that lies in a directory: old has the key that the others know it by. It asks them, one after the other,
+// and for a while again if none of them leads.
 func Rejoin(ctx context.Context, old *pin.Key, m Membership, dir string) (joined api.JoinedCluster, err error) {
 	fresh, err := pin.OpenKey(dir)
 	if err != nil {
 		return joined, err
 	}
+	late := time.Now().Add(leaderPatience)
+	return api.Insist(ctx, func() (api.JoinedCluster, bool, error) {
+		joined, again, err := rejoin(ctx, old, fresh, m)
+		return joined, !again || time.Now().After(late), err
+	})
+}
+
+// rejoin asks each of the others once. If it fails, it says whether that is because no box leads, or none may yet.
+func rejoin(ctx context.Context, old, fresh *pin.Key, m Membership) (joined api.JoinedCluster, again bool, err error) {
 	var all []error
 	for _, o := range m.Members {
 		if o.ID == m.ID {
@@ -141,17 +155,20 @@ func Rejoin(ctx context.Context, old *pin.Key, m Membership, dir string) (joined
 		joined, err = api.ClientOver(carrier, "").RejoinCluster(ctx, api.RejoinCluster{Key: fresh.Hash(), Addresses: m.Self().Addresses})
 		carrier.CloseIdleConnections()
 		if err == nil {
-			return joined, nil
+			return joined, false, nil
 		}
-		if p, answered := errors.AsType[*api.Problem](err); answered && p.Code == api.CodeUnauthorized { // in words for a runner
-			err = fmt.Errorf("it does not know this box: %w", access.ErrMemberGone)
+		if p, answered := errors.AsType[*api.Problem](err); answered {
+			again = again || p.Code == api.CodeUnknown || p.Code == api.CodeStopping
+			if p.Code == api.CodeUnauthorized { // in words for a runner
+				err = fmt.Errorf("it does not know this box: %w", access.ErrMemberGone)
+			}
 		}
 		all = append(all, fmt.Errorf("%s: %w", o.Name, err))
 	}
 	if len(all) == 0 {
-		return joined, errNoOther
+		return joined, false, errNoOther
 	}
-	return joined, errors.Join(all...)
+	return joined, again, errors.Join(all...)
 }
 
 // Introduce proves to a member, which is known, that the box whose key this is has joined.

@@ -33,6 +33,7 @@ type other struct {
 	secret  string
 	members map[string]bool // the keys that it takes for members'
 	lose    bool            // its answers
+	waits   int             // so many requests find no box that leads
 
 	mu     sync.Mutex
 	joined []joined
@@ -71,6 +72,11 @@ func (b *other) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	if b.waits > 0 {
+		b.waits--
+		answer(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeUnknown, Message: "no box of the cluster leads now"})
+		return
+	}
 	if b.lose {
 		panic(http.ErrAbortHandler)
 	}
@@ -83,8 +89,12 @@ func (b *other) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func refuse(w http.ResponseWriter, why string) {
-	w.WriteHeader(http.StatusForbidden)
-	_ = json.NewEncoder(w).Encode((&api.Problem{Code: api.CodeForbidden, Message: why}).Details(http.StatusForbidden))
+	answer(w, http.StatusForbidden, api.Problem{Code: api.CodeForbidden, Message: why})
+}
+
+func answer(w http.ResponseWriter, status int, p api.Problem) {
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(p.Details(status))
 }
 
 func newKey(t *testing.T) *pin.Key {
@@ -347,6 +357,11 @@ func TestRejoin(t *testing.T) {
 	want := joined{"/v1/member/rejoin", "", fresh.Hash(), old.Hash(), here}
 	if !cmp.Equal(b.joined, []joined{want, want}) {
 		t.Errorf("the cluster was asked %+v", b.joined)
+	}
+	// Another box is elected meanwhile.
+	b.waits = 3
+	if _, err := membership.Rejoin(t.Context(), old, m, next); err != nil || b.waits != 0 {
+		t.Errorf("while no box leads: %v", err)
 	}
 	// Once the others know the new key, and the old one no more, it asks with that.
 	delete(b.members, old.Hash())
