@@ -118,7 +118,7 @@ func CheckAddresses(all []string) error {
 	}
 	for i, a := range all {
 		colon := strings.LastIndexByte(a, ':')
-		if colon <= 0 || len(a) > maxAddress || !isHost(a[:colon]) || !isPort(a[colon+1:]) || slices.Contains(all[:i], a) {
+		if colon <= 0 || badAddress(a) || !isHost(a[:colon]) || !isPort(a[colon+1:]) || slices.Contains(all[:i], a) {
 			return fmt.Errorf("%w, not %.60q", ErrBadAddresses, a)
 		}
 	}
