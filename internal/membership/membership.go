@@ -42,6 +42,7 @@ type Membership struct {
 var (
 	ErrNone    = errors.New("this box is in no cluster: `signalbox cluster init` begins one here, `signalbox cluster join` takes it into another")
 	errNoOther = errors.New("no other box of the cluster is known here that could take this one in again")
+	errNoBox   = errors.New("what answers is no box of a cluster: it names members that no cluster has, and nothing was changed here")
 	errDamaged = errors.New("it can't be read: put it back from a copy; or have the box's place given to a new one (`signalbox cluster replace NAME` at another box)")
 )
 
@@ -120,8 +121,8 @@ func Join(ctx context.Context, dir, invitation string, addresses []string) (api.
 	}
 	carrier := enrolment.NewCarrier(i.Box, pin.Joining(key, i.Key))
 	defer carrier.CloseIdleConnections()
-	joined, err := api.ClientOver(carrier, "").JoinCluster(ctx, api.JoinCluster{Secret: i.Secret, Addresses: addresses})
-	if _, answered := errors.AsType[*api.Problem](err); err != nil && !answered && ctx.Err() == nil {
+	joined, err := taken(api.ClientOver(carrier, "").JoinCluster(ctx, api.JoinCluster{Secret: i.Secret, Addresses: addresses}))
+	if _, answered := errors.AsType[*api.Problem](err); err != nil && !answered && !errors.Is(err, errNoBox) && ctx.Err() == nil {
 		err = fmt.Errorf("%w %s: %w", enrolment.ErrNotReached, strings.Join(i.Box, ", "), api.Cause(err))
 	}
 	return joined, err
@@ -152,7 +153,7 @@ func rejoin(ctx context.Context, old, fresh *pin.Key, m Membership) (joined api.
 			continue
 		}
 		carrier := enrolment.NewCarrier(o.Addresses, pin.Member(old, o.Key))
-		joined, err = api.ClientOver(carrier, "").RejoinCluster(ctx, api.RejoinCluster{Key: fresh.Hash(), Addresses: m.Self().Addresses})
+		joined, err = taken(api.ClientOver(carrier, "").RejoinCluster(ctx, api.RejoinCluster{Key: fresh.Hash(), Addresses: m.Self().Addresses}))
 		carrier.CloseIdleConnections()
 		if err == nil {
 			return joined, false, nil
@@ -169,6 +170,14 @@ func rejoin(ctx context.Context, old, fresh *pin.Key, m Membership) (joined api.
 		return joined, false, errNoOther
 	}
 	return joined, again, errors.Join(all...)
+}
+
+// taken refuses what a cluster says if a start would: who answers may be anybody who has given an invitation.
+func taken(j api.JoinedCluster, err error) (api.JoinedCluster, error) {
+	if err == nil && !Of(j).whole() {
+		return api.JoinedCluster{}, errNoBox
+	}
+	return j, err
 }
 
 // Introduce proves to a member, which is known, that the box whose key this is has joined.

@@ -34,6 +34,7 @@ type other struct {
 	members map[string]bool // the keys that it takes for members'
 	lose    bool            // its answers
 	waits   int             // so many requests find no box that leads
+	spoil   func(*api.JoinedCluster)
 
 	mu     sync.Mutex
 	joined []joined
@@ -80,12 +81,16 @@ func (b *other) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if b.lose {
 		panic(http.ErrAbortHandler)
 	}
-	_ = json.NewEncoder(w).Encode(api.JoinedCluster{
+	j := api.JoinedCluster{
 		ID: 2, Name: "b", Members: []access.Member{
 			{ID: 1, Name: "a", Key: b.key.Hash(), Addresses: []string{"192.0.2.1:7443"}}, {ID: 2, Name: "b", Key: key, Addresses: q.Addresses},
 		},
 		MemberSecrets: api.MemberSecrets{Signer: "signer", Token: "token", Gate: "gate"},
-	})
+	}
+	if b.spoil != nil {
+		b.spoil(&j)
+	}
+	_ = json.NewEncoder(w).Encode(j)
 }
 
 func refuse(w http.ResponseWriter, why string) {
@@ -322,6 +327,31 @@ func TestNotJoined(t *testing.T) {
 	b.lose = true
 	if _, err := membership.Join(t.Context(), t.TempDir(), i.ClusterString(), here); !errors.Is(err, enrolment.ErrNotReached) {
 		t.Errorf("an answer that is lost: %v", err)
+	}
+}
+
+// Of who answers with members that no cluster has nothing is taken, neither by who joins nor by who comes back.
+func TestJoinsNoBox(t *testing.T) {
+	b, at := listening(t)
+	i := access.Invitation{Box: []string{at}, Key: b.key.Hash(), Secret: b.secret}
+	old := newKey(t)
+	b.members[old.Hash()] = true
+	was := membership.Membership{ID: 3, Name: "c", Members: []access.Member{
+		{ID: 2, Name: "b", Key: b.key.Hash(), Addresses: []string{at}}, {ID: 3, Name: "c", Key: old.Hash(), Addresses: here},
+	}}
+	for name, spoil := range map[string]func(*api.JoinedCluster){
+		"nobody":            func(j *api.JoinedCluster) { j.Members = nil },
+		"without who asked": func(j *api.JoinedCluster) { j.Members = j.Members[:1] },
+		"who is nowhere":    func(j *api.JoinedCluster) { j.Members[1].Addresses = nil },
+		"a name to print":   func(j *api.JoinedCluster) { j.Name, j.Members[1].Name = "\x1b[2J", "\x1b[2J" },
+	} {
+		b.spoil = spoil
+		if j, err := membership.Join(t.Context(), t.TempDir(), i.ClusterString(), here); err == nil || errors.Is(err, enrolment.ErrNotReached) || j.Signer != "" {
+			t.Errorf("%s: %+v, %v", name, j, err)
+		}
+		if j, err := membership.Rejoin(t.Context(), old, was, t.TempDir()); err == nil || j.Signer != "" {
+			t.Errorf("%s, back: %+v, %v", name, j, err)
+		}
 	}
 }
 
