@@ -274,6 +274,39 @@ func TestMomentAgo(t *testing.T) {
 	})
 }
 
+// The tools ask for a client with the owner's token, so nobody asks later whether its own is good: a box that can't know that offers them to no client.
+func TestToolsAfterRevoked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b, c := inCluster(t)
+		offered := 0
+		s.WithTools(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { offered++ }))
+		c.is(context.Context(nil), answers(http.StatusOK, "elsewhere"))
+		h, token := s.Handler(), newToken(t, b, "ci", 0, access.Operate)
+		for name, o := range map[string]struct {
+			token   string
+			catches error
+			status  int
+			offered int
+		}{
+			"a client's":                        {token, nil, http.StatusOK, 1},
+			"a client's, and the box is behind": {token, errors.New("nobody answers"), http.StatusServiceUnavailable, 0},
+			"the owner's, and it is behind":     {tokenOf(b), errors.New("nobody answers"), http.StatusOK, 1},
+		} {
+			offered, s.catches = 0, func(context.Context) error { return o.catches }
+			if status, answer := called(t, h, "POST "+ToolsPath, "", bearer(o.token)); status != o.status || offered != o.offered {
+				t.Errorf("%s: %d %s, offered %d times", name, status, answer, offered)
+			}
+		}
+		offered, s.catches = 0, func(context.Context) error {
+			_, err := b.RevokeToken("ci", "")
+			return err
+		}
+		if status, answer := called(t, h, "POST "+ToolsPath, "", bearer(token)); status != http.StatusUnauthorized || offered != 0 {
+			t.Errorf("a token that was just revoked: %d %s, offered %d times", status, answer, offered)
+		}
+	})
+}
+
 // What is under way at a box ends when it leads no more, and the client asks again.
 func TestDeposed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

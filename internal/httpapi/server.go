@@ -120,10 +120,21 @@ func (s *Server) all() []route {
 	if s.tools == nil {
 		return routes
 	}
-	return append(routes, route{"POST " + ToolsPath, access.ToRead, maxTools, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
-		s.tools.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), asksKey{}, p)))
-		return nil
-	}})
+	return append(routes, route{"POST " + ToolsPath, access.ToRead, maxTools, s.offer})
+}
+
+// offer offers the tools. They ask for a client with the owner's token, so that its own is good is known here or nowhere.
+func (s *Server) offer(w http.ResponseWriter, r *http.Request, p access.Principal) (err error) {
+	if s.cluster != nil && p.Kind == access.Client {
+		if s.catchUp(r.Context()) != nil {
+			return errNoLeader
+		}
+		if p, err = s.authorize(r, access.ToRead); err != nil {
+			return err
+		}
+	}
+	s.tools.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), asksKey{}, p)))
+	return nil
 }
 
 // ListenAgain is [Listen] for a box that listened on a port before. If any free port will do, it takes that one while nobody else has it: a page
