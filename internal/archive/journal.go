@@ -3,6 +3,7 @@ package archive
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/signalbox-dev/signalbox/internal/member/memberlog"
 )
@@ -95,8 +96,26 @@ func (j *Journal) follows(r *record, end memberlog.Mark) error {
 		if at.Index++; e.Index != at.Index || e.Term != r.Entries[0].Term {
 			return fmt.Errorf("entry %d of term %d comes where entry %d of term %d should be", e.Index, e.Term, at.Index, r.Entries[0].Term)
 		}
+		if err := readsBack(e); err != nil {
+			return fmt.Errorf("entry %d: %w", e.Index, err)
+		}
 	}
 	return nil
+}
+
+// readsBack refuses an entry that a member has sent and no start would read back. Others have it too: a log that held it could be fetched from nobody.
+func readsBack(e memberlog.Entry) error {
+	if max(e.Index, e.Term, e.Last) > math.MaxInt64 {
+		return errors.New("its numbers are those of no log")
+	}
+	if e.Kind != memberlog.Event {
+		return nil
+	}
+	about, err := subjectOf(e.Data)
+	if err == nil && string(about) != e.Subject {
+		err = fmt.Errorf("its subject is %q, and its event's %q", e.Subject, about)
+	}
+	return err
 }
 
 // flush writes records as one batch, to another segment if the last one is large.

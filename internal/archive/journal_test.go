@@ -154,11 +154,22 @@ func TestJournalRefuses(t *testing.T) {
 	same := state(func(*memberlog.State) {})
 	zeros := event(5, 2)
 	zeros.Data = append(zeros.Data, make([]byte, 600)...)
+	none, others, late, manyBlobs := event(5, 2), event(5, 2), event(5, 2), event(5, 2)
+	none.Data = []byte("x")
+	others.Subject = "b"
+	late.Last = 1 << 63
+	manyBlobs.Blobs = make([]ledger.Hash, 20_000)
+	lateTerm := state(func(s *memberlog.State) { s.Term = 1 << 63 })
 	for _, c := range []struct {
 		what string
 		w    memberlog.Write
 		want string
 	}{
+		{"an event that is none", memberlog.Write{State: same, Entries: []memberlog.Entry{none}}, "not an event"},
+		{"an event on something else", memberlog.Write{State: same, Entries: []memberlog.Entry{others}}, "subject"},
+		{"an event after one that there can't be", memberlog.Write{State: same, Entries: []memberlog.Entry{late}}, "entry 5"},
+		{"a term that there can't be", memberlog.Write{State: lateTerm, Entries: []memberlog.Entry{event(5, 1<<63)}}, "entry 5"},
+		{"more blobs than fit", memberlog.Write{State: same, Entries: []memberlog.Entry{manyBlobs}}, "text"},
 		{"a gap", memberlog.Write{State: same, Entries: []memberlog.Entry{event(6, 2)}}, "entry 6"},
 		{"an entry again", memberlog.Write{State: same, Entries: []memberlog.Entry{event(4, 2)}}, "entry 4"},
 		{"a cut below what is committed", memberlog.Write{State: same, Cut: &memberlog.Mark{Index: 2, Term: 2, Seq: 1}}, "cut back"},
