@@ -310,6 +310,8 @@ func (m *Member) Receive(msg Message) {
 	switch {
 	case msg.To != m.id || msg.From == m.id || m.stop != nil:
 		return
+	case msg.latest() > m.state.Term && msg.latest()-m.state.Term > mostAhead:
+		return
 	case msg.answer != nil:
 		m.takeAnswer(msg)
 		return

@@ -159,6 +159,22 @@ func Needed(came []Message) []Message {
 	return all
 }
 
+// mostAhead is how many terms later than its own a member hears of. Nobody has had so many elections: what speaks of more is none of a cluster's, and
+// who took such a term over would have it on its disk, and nobody could be elected after it when the numbers end.
+const mostAhead = 1 << 40
+
+// latest is the latest term that a message speaks of.
+func (m Message) latest() uint64 {
+	heard, term := m.heard, m.raft.GetTerm()
+	if m.answer != nil {
+		heard, term = []Heard{m.answer.heard}, max(m.answer.term, m.answer.at.Term)
+	}
+	for _, h := range heard {
+		term = max(term, h.Term)
+	}
+	return term
+}
+
 // sound says whether the library may be given a message: one that members send each other, whose entries follow each other.
 func sound(m *pb.Message) bool {
 	if raft.IsLocalMsgTarget(m.GetFrom()) || raft.IsLocalMsgTarget(m.GetTo()) || len(m.GetResponses()) > 0 {

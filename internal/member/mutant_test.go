@@ -20,6 +20,10 @@ func TestMutants(t *testing.T) {
 		{Name: "it takes part before anyone has answered", File: "ask.go", Old: "return all || a.ticks >= a.deadline && a.view.Majority", New: "return true || all || a.view.Majority"},
 		{Name: "nobody has answered for a while", File: "ask.go", Old: "return all || a.ticks >= a.deadline && a.view.Majority(func(id uint64) bool { return id == a.self || a.answers[id] != nil })", New: "return all || a.ticks >= a.deadline"},
 		{Name: "a majority is never enough", File: "ask.go", Old: "return all || a.ticks >= a.deadline && a.view.Majority(func(id uint64) bool { return id == a.self || a.answers[id] != nil })", New: "return all"},
+	}), mutant.By("TestFarAhead", []mutant.Mutant{
+		{Name: "any term is taken over", File: "member.go", Old: "msg.latest()-m.state.Term > mostAhead", New: "msg.From == 0"},
+		{Name: "any term is taken over from what was heard", File: "message.go", Old: "term = max(term, h.Term)", New: "_ = h"},
+		{Name: "any term is taken over from an answer", File: "message.go", Old: "max(m.answer.term, m.answer.at.Term)", New: "0"},
 	}), mutant.By("TestMessage", []mutant.Mutant{
 		{Name: "a message of another sender", File: "message.go", Old: "m.raft.GetFrom() != m.From || ", New: ""},
 		{Name: "entries with a gap", File: "message.go", Old: "e.GetIndex() != m.GetIndex()+uint64(i)+1 || ", New: "i < 0 || "},
