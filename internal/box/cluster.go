@@ -413,6 +413,9 @@ func HasMembersLog(ctx context.Context, o Options) (member bool, err error) {
 	return archive.IsMember(o.files())
 }
 
+// asideEnd follows the name of what is set aside; then the id comes under which the box had it.
+const asideEnd = ".member-"
+
 // SetAside moves the archive of a box that does not run, and its log, beside themselves, and forgets what was made of them. It returns where they are.
 func SetAside(ctx context.Context, o Options, id uint64) (aside []string, err error) {
 	if err := o.hold(ctx, func() error { return nil }); err != nil {
@@ -426,7 +429,7 @@ func SetAside(ctx context.Context, o Options, id uint64) (aside []string, err er
 		if place == "" {
 			continue
 		}
-		to := fmt.Sprintf("%s.member-%d", place, id)
+		to := fmt.Sprintf("%s%s%d", place, asideEnd, id)
 		entries, err := os.ReadDir(place)
 		if len(entries) > 0 { // it is empty if it was cut off after this, and made since
 			err = os.Rename(place, to)

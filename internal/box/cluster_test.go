@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -580,6 +582,12 @@ func TestSetAside(t *testing.T) {
 			}
 			if _, err := os.Stat(filepath.Join(want[0], ledger.CheckpointPath)); err != nil {
 				t.Errorf("the old ledger: %v", err)
+			}
+			hidden, err := mine.Dir.Hidden(config.Archive{Dir: mine.Archive, Segments: mine.Segments})
+			for _, place := range want {
+				if err != nil || elsewhere && !slices.Contains(hidden, place) {
+					t.Errorf("agents see %s: %q, %v", place, hidden, err)
+				}
 			}
 			for _, name := range []string{snapshotFile, latestFile, scrubFile, indexDir} {
 				if _, err := os.Stat(mine.Dir.path(name)); !errors.Is(err, os.ErrNotExist) {

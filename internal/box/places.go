@@ -183,7 +183,7 @@ func (d Dir) setPlace(name, path string) error {
 
 // Hidden returns what neither agents nor models may see: the directory, and the archive, its log and
 // the log's mirror, where they are set to lie and where they lay when the box was last started, which may
-// have been with other settings.
+// have been with other settings, and what was set aside of them ([SetAside]).
 func (d Dir) Hidden(c config.Archive) ([]string, error) {
 	archivePath := d.Archive(c.Dir)
 	all := []string{string(d), archivePath, d.Segments(archivePath, c.Segments), c.Mirror}
@@ -209,11 +209,31 @@ func (d Dir) Hidden(c config.Archive) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(paths, place) {
-			paths = append(paths, place)
+		old, err := setAside(place)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range append(old, place) {
+			if !slices.Contains(paths, path) {
+				paths = append(paths, path)
+			}
 		}
 	}
 	return paths, nil
+}
+
+// setAside returns where what lay at a place before is.
+func setAside(place string) (all []string, err error) {
+	entries, err := os.ReadDir(filepath.Dir(place))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // who may not look who is there has set nothing aside there
+		return nil, nil
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(place)+asideEnd) {
+			all = append(all, filepath.Join(filepath.Dir(place), e.Name()))
+		}
+	}
+	return all, err
 }
 
 // holding is what a box has for itself for as long as it runs: its directory, and where the archive,
