@@ -45,7 +45,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var q question
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err == nil {
-		err = json.Unmarshal(body, &q)
+		err = errors.Join(r.Body.Close(), json.Unmarshal(body, &q)) // what is asked may take hours, and others have bodies too
 	}
 	if err == nil {
 		err = httpserver.Waits(r)

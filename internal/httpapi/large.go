@@ -35,11 +35,12 @@ type body struct {
 	most  int64
 	small int64 // what is left of a small one
 	took  bool
+	holds bool // room
 }
 
 // bound bounds the body of a request. The room that it takes is kept until end is called.
 func (s *Server) bound(w http.ResponseWriter, r *http.Request, most int64) (bounded *http.Request, end func()) {
-	b := &body{http.MaxBytesReader(w, r.Body, most), w, r, s.room, most, smallBody + 1, most <= smallBody || most > largeRoom}
+	b := &body{http.MaxBytesReader(w, r.Body, most), w, r, s.room, most, smallBody + 1, most <= smallBody || most > largeRoom, false}
 	bounded = r.WithContext(r.Context()) // the server has to find the body as it was, to leave what was not read of it
 	bounded.Body = b
 	return bounded, b.end
@@ -67,13 +68,20 @@ func (b *body) take() error {
 	if b.room.Acquire(ctx, b.most) != nil {
 		return context.Cause(ctx)
 	}
-	b.took = true
+	b.took, b.holds = true, true
 	httpserver.BodyBegins(b.w, b.r)
 	return nil
 }
 
 func (b *body) end() {
-	if b.took && b.most > smallBody && b.most <= largeRoom {
+	if b.holds {
+		b.holds = false
 		b.room.Release(b.most)
 	}
+}
+
+// Close implements [io.Closer].
+func (b *body) Close() error {
+	b.end()
+	return b.ReadCloser.Close()
 }
