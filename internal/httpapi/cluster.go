@@ -396,10 +396,8 @@ func (s *Server) clusterRoutes() []route {
 			one, err := s.box.RejoinMember(p.Hash, q.Key, q.Addresses)
 			return reply(w, s.joined(one), err)
 		}},
+		// A proof is looked at in less time than the handshake took: who sends others keeps nobody from being heard.
 		{"POST " + introducePath, access.ToJoin, maxIntroduction, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
-			if _, ok := s.joins.Take(time.Now()); !ok {
-				return errManyJoins
-			}
 			q, err := decode[api.Introduction](r)
 			if err == nil {
 				err = s.cluster.Introduced(p.Hash, q.Proof)

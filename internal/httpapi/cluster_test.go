@@ -497,3 +497,23 @@ func TestLeaderDies(t *testing.T) {
 func (c *fakeCluster) Introduced(string, ledger.Proof) error { return nil }
 
 func (c *fakeCluster) Linked() []access.Member { return nil }
+
+// Strangers who introduce themselves without end keep neither runners nor boxes from joining, nor a member from introducing itself: it may be the only one that can
+// tell this one.
+func TestManyIntroductions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := inCluster(t)
+		h := s.Handler()
+		for range 3 * joinsAtOnce {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, introducePath, strings.NewReader(`{"proof":{}}`))
+			r.TLS = shown(t, made(t))
+			w := httptest.NewRecorder()
+			if h.ServeHTTP(w, r); w.Code == http.StatusTooManyRequests || strings.Contains(w.Body.String(), errManyJoins.Error()) {
+				t.Fatalf("an introduction: %d %s", w.Code, w.Body)
+			}
+		}
+		if _, ok := s.joins.Take(time.Now()); !ok {
+			t.Error("nobody can join")
+		}
+	})
+}
