@@ -140,7 +140,7 @@ func TestMutants(t *testing.T) {
 		{By: "TestRefusedConnection", Mutant: mutant.Mutant{Name: "a connection stays after a refusal", File: "server.go",
 			Old: "httpserver.Refuse(w)\n", New: "\n"}},
 		{By: "TestRefusedConnection", Mutant: mutant.Mutant{Name: "a connection with the token is a stranger's", File: "server.go",
-			Old: "if err := admit(w, req, p); err != nil {", New: "if err := error(nil); err != nil {"}},
+			Old: "if err := admit(w, req, p, r); err != nil {", New: "if err := error(nil); err != nil {"}},
 		{By: "TestSlowRequest", Mutant: mutant.Mutant{Name: "a request that is slow is one that is wrong", File: "request.go",
 			Old: "return errSlow\n", New: "return badRequest{err}\n"}},
 		{By: "TestLongClaim", Mutant: mutant.Mutant{Name: "the answer to a claim that waited is lost", File: "request.go",

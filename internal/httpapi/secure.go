@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/fleet"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
+	"github.com/signalbox-dev/signalbox/internal/memberlink"
 	"github.com/signalbox-dev/signalbox/internal/pin"
 	"github.com/signalbox-dev/signalbox/internal/records"
 )
@@ -38,11 +39,15 @@ func (s *Secure) close() error {
 	return s.Listener.Close()
 }
 
-// admit makes the connection of who may ask known. Anybody can make a key, so who is about to join stays a stranger.
-func admit(w http.ResponseWriter, r *http.Request, p access.Principal) error {
+// admit makes the connection of who may ask known. Anybody can make a key, so who is about to join stays a stranger. What members agree on has a connection
+// although requests that they pass on, each on one of its own, have all others.
+func admit(w http.ResponseWriter, r *http.Request, p access.Principal, asked route) error {
 	if p.Kind == access.Guest {
 		httpserver.BodyBegins(w, r)
 		return nil
+	}
+	if asked.pattern == "POST "+memberlink.MessagesPath {
+		return httpserver.AdmitNeeded(w, r)
 	}
 	return httpserver.Admit(w, r)
 }

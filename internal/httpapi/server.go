@@ -248,7 +248,7 @@ func (s *Server) requests() http.Handler {
 				problem(w, err)
 				return
 			}
-			if err := admit(w, req, p); err != nil {
+			if err := admit(w, req, p, r); err != nil {
 				problem(w, err)
 				return
 			}

@@ -141,12 +141,17 @@ func Refuse(w http.ResponseWriter) {
 
 // Admit says that a request is of somebody who may ask. From then on its connection is known. It returns
 // [ErrFull] if there are too many of them; the answer is the last on this one then.
-func Admit(w http.ResponseWriter, r *http.Request) error {
+func Admit(w http.ResponseWriter, r *http.Request) error { return admit(w, r, false) }
+
+// AdmitNeeded is [Admit] for those who are few, and without whom a server can't do its work: they get in although there are too many others.
+func AdmitNeeded(w http.ResponseWriter, r *http.Request) error { return admit(w, r, true) }
+
+func admit(w http.ResponseWriter, r *http.Request, needed bool) error {
 	c := connectionOf(r)
 	if c == nil || c.known.Load() {
 		return nil
 	}
-	if !c.from.admit(c) {
+	if !c.from.admit(c, needed) {
 		return ErrFull
 	}
 	w.Header().Del("Connection")

@@ -99,7 +99,11 @@ func token(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
 		return
 	}
-	if err := Admit(w, r); err != nil {
+	admit := Admit
+	if r.Header.Get("Needed") != "" {
+		admit = AdmitNeeded
+	}
+	if err := admit(w, r); err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
@@ -303,7 +307,11 @@ func TestTooManyKnown(t *testing.T) {
 			t.Error(got)
 		}
 		gone(c)
-		_ = a.Close()
+		needed := w.dial()
+		if got := say(needed, strings.TrimSuffix(known, "\r\n")+"Needed: yes\r\n\r\n"); got != "HTTP/1.1 200 OK" {
+			t.Errorf("one that is needed: %s", got)
+		}
+		_ = errors.Join(needed.Close(), a.Close())
 		l.counts()
 		d := w.dial()
 		if got := say(d, known); got != "HTTP/1.1 200 OK" {

@@ -104,14 +104,14 @@ func (l *limited) forget(c *connection) {
 	}
 }
 
-// admit makes a stranger known, if there is room.
-func (l *limited) admit(c *connection) bool {
+// admit makes a stranger known, if there is room or it is needed.
+func (l *limited) admit(c *connection, needed bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case c.known.Load():
 		return true
-	case l.known >= l.mostKnown || c.place == nil: // too many, or it has to go
+	case l.known >= l.mostKnown && !needed || c.place == nil: // too many, or it has to go
 		return false
 	}
 	l.forget(c)
