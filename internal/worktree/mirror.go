@@ -67,10 +67,10 @@ func InitMirror(ctx context.Context, dir, object string) (*Repo, error) {
 // CommitAs has commits in a mirror and its worktrees be made by who they would be made by at the box, whoever works on this machine.
 // Without a name it is who git knows here, if anybody.
 func (r *Repo) CommitAs(ctx context.Context, name, address string) error {
-	for key, value := range map[string]string{"user.name": name, "user.email": address} {
-		args := []string{"config", "--local", "--replace-all", key, value}
+	for _, is := range [][2]string{{"user.name", name}, {"user.email", address}} {
+		args := []string{"config", "--local", "--replace-all", is[0], is[1]}
 		if name == "" {
-			args = []string{"config", "--local", "--unset-all", key}
+			args = []string{"config", "--local", "--unset-all", is[0]}
 		}
 		err := r.change(ctx, r.home, args...)
 		if failed := (*GitError)(nil); name == "" && errors.As(err, &failed) && failed.Exit == notSet {
