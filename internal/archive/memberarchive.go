@@ -21,18 +21,30 @@ const (
 // IsMember says whether a log is a cluster member's: it has segments of one, and does not say that it is a single box's
 // again.
 func IsMember(files FS) (bool, error) {
+	was, single, err := memberEnd(files)
+	return was && !single, err
+}
+
+// HasLeft says whether a log was a cluster member's, and says that it is a single box's again.
+func HasLeft(files FS) (bool, error) {
+	_, single, err := memberEnd(files)
+	return single, err
+}
+
+// memberEnd says whether a log has a member's segments, and whether these end with the word that it is a single box's again.
+func memberEnd(files FS) (was, single bool, err error) {
 	numbers, err := memberNumbers(files)
 	if err != nil || len(numbers) == 0 {
-		return false, err
+		return false, false, err
 	}
 	last := numbers[len(numbers)-1]
 	data, err := files.ReadFile(memberName(last))
 	if err != nil {
-		return false, fmt.Errorf("read the member's log: %w", err)
+		return false, false, fmt.Errorf("read the member's log: %w", err)
 	}
 	s := readMemberSegment(last, data)
 	n := len(s.records)
-	return n == 0 || s.fault != nil || !s.records[n-1].single, nil
+	return true, n > 0 && s.fault == nil && s.records[n-1].single, nil
 }
 
 // Found makes the log of an archive that of a cluster's member, whose state is given: from then on [OpenMember] opens it, and

@@ -406,11 +406,21 @@ func HasLedger(o Options) bool {
 
 // HasMembersLog reports whether the log of a box that does not run is that of a cluster's member.
 func HasMembersLog(ctx context.Context, o Options) (member bool, err error) {
+	return o.ofLog(ctx, archive.IsMember)
+}
+
+// HasLeft reports whether the log of a box that does not run was that of the last member of a cluster, which has left it.
+func HasLeft(ctx context.Context, o Options) (left bool, err error) {
+	return o.ofLog(ctx, archive.HasLeft)
+}
+
+// ofLog asks something of the log of a box that does not run.
+func (o Options) ofLog(ctx context.Context, ask func(archive.FS) (bool, error)) (is bool, err error) {
 	if err := o.hold(ctx, func() error { return nil }); err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, o.held.release()) }()
-	return archive.IsMember(o.files())
+	return ask(o.files())
 }
 
 // asideEnd follows the name of what is set aside; then the id comes under which the box had it.

@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/english"
+	"github.com/signalbox-dev/signalbox/internal/membership"
 	"github.com/signalbox-dev/signalbox/internal/stage"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -417,6 +418,9 @@ your proofs; it signs nothing.`,
 	}
 }
 
+// errRepairsNoMember is why nothing is repaired in a cluster: what a repair makes is a single box's log, and the other boxes go on.
+var errRepairsNoMember = errors.New("this box is in a cluster, and nothing here can make its log again: `signalbox cluster rejoin` has it fetch all from the others, under a new id; if `signalbox cluster init` or `signalbox cluster leave` was cut off here, call that again first")
+
 func (a *app) repairCommand() *cobra.Command {
 	var archiveDir, segments, mirror string
 	cmd := &cobra.Command{
@@ -428,12 +432,16 @@ Repair holds both against the signed root, and rebuilds what is damaged from the
 that is proven; so it is with the log's mirror (archive.mirror), if there is one. What it
 replaces is kept under damaged-1 and so on in the archive's directory. What no copy
 holds it can't restore; it says so and changes nothing. A log that lacks older files, as
-in archives of earlier versions, gets them. The box must not run.`,
+in archives of earlier versions, gets them. The box must not run. One in a cluster
+is not repaired: signalbox cluster rejoin fetches all from the others.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.settings("")
 			if err != nil {
 				return err
+			}
+			if _, err := membership.Read(a.dir); !errors.Is(err, membership.ErrNone) {
+				return cmp.Or(err, errRepairsNoMember)
 			}
 			o := box.Options{Dir: box.Dir(a.dir), Archive: cmp.Or(archiveDir, c.Archive.Dir), Segments: cmp.Or(segments, c.Archive.Segments), Mirror: cmp.Or(mirror, c.Archive.Mirror), Patience: openPatience}
 			done, found, err := box.Repair(cmd.Context(), o)

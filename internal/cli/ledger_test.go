@@ -24,6 +24,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
+	"github.com/signalbox-dev/signalbox/internal/service"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -392,5 +393,20 @@ func TestRemovedInWords(t *testing.T) {
 		if code != 0 || !strings.Contains(strings.ReplaceAll(out, `": `, `":`), c.says) {
 			t.Errorf("%q: %d: %s%s", c.args, code, out, errOut)
 		}
+	}
+}
+
+// A box of a cluster is not repaired: that would make a single box's log of what the others go on with.
+func TestRepairInCluster(t *testing.T) {
+	dir := recordSome(t)
+	if _, err := service.InitCluster(t.Context(), box.Options{Dir: box.Dir(dir)}, "a", []string{"127.0.0.1:7443"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "archive", "log")); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := run(t, command.Env{}, "ledger", "repair", "--dir", dir)
+	if code == 0 || !strings.Contains(errOut, "cluster rejoin") {
+		t.Errorf("%d: %s%s", code, out, errOut)
 	}
 }

@@ -119,6 +119,9 @@ func RejoinCluster(ctx context.Context, o box.Options) (m membership.Membership,
 	return m, aside, box.JoinCluster(ctx, o, m.ID, joined.MemberSecrets)
 }
 
+// errNotLeft is why a box that has no member's log does not leave: the others may go on, and have its key.
+var errNotLeft = errors.New("the log here is no member's, and does not say that this box was the last one: it was lost, or made anew by a repair, and there are other boxes. `signalbox cluster rejoin` has this one fetch all from them, under a new id")
+
 // LeaveCluster makes the last box of a cluster one that stands alone.
 func LeaveCluster(ctx context.Context, o box.Options) error {
 	dir, err := filepath.Abs(string(o.Dir))
@@ -132,6 +135,11 @@ func LeaveCluster(ctx context.Context, o box.Options) error {
 	member, err := box.HasMembersLog(ctx, o)
 	if err != nil {
 		return err
+	}
+	if !member && len(m.Members) > 1 {
+		if left, err := box.HasLeft(ctx, o); !left || err != nil {
+			return cmp.Or(err, errNotLeft)
+		}
 	}
 	if member {
 		key, err := pin.OpenKey(dir)
