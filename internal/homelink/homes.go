@@ -40,10 +40,10 @@ type Homes struct {
 	far map[string]*Far
 }
 
-// NewHomes makes the homes as one box that leads knows them.
-func NewHomes(o Options) *Homes {
+// NewHomes makes the homes as one box that leads knows them. What is asked without a context ends with ctx, as the box leads no more then.
+func NewHomes(ctx context.Context, o Options) *Homes {
 	o.beat = cmp.Or(o.beat, order.Heartbeat)
-	return &Homes{o: o, word: rand.Text(), group: background.New(context.Background()), far: map[string]*Far{}}
+	return &Homes{o: o, word: rand.Text(), group: background.New(ctx), far: map[string]*Far{}}
 }
 
 // Stop ends what is asked by itself, and returns when it has. What is held ends with its own contexts, before.

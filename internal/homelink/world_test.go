@@ -193,7 +193,7 @@ func open(t *testing.T, wrap func(http.Handler) http.Handler) (*box, *Homes) {
 	mux.Handle("POST "+HomePath+"{method}", h)
 	b.server = httptest.NewServer(mux)
 	t.Cleanup(b.server.Close)
-	homes := NewHomes(Options{
+	homes := NewHomes(context.Background(), Options{
 		Self: "a", Own: &fake{}, Founder: "a", Others: func() []string { return []string{"a", "c"} },
 		Carrier: func(name string) (http.RoundTripper, bool) { return b, name == "c" },
 		Open:    func(name string) []string { return []string{"open at " + name} }, Changed: func() {}, Logger: slog.New(slog.DiscardHandler), beat: beat,

@@ -36,7 +36,7 @@ type cluster struct {
 	heard  atomic.Int64 // when the box that leads was heard last, in Unix nanoseconds
 	stirs  chan struct{}
 	group  *background.Group
-	ready  func()                    // has the service know, before anybody is told that it leads, what who leads needs
+	ready  func(ctx context.Context) // has the service know, before anybody is told that it leads, what who leads needs
 	lead   func(ctx context.Context) // what the service starts when it leads; it ends with ctx
 	yield  func()                    // and ends what it has started
 	closed atomic.Bool
@@ -121,9 +121,9 @@ func (c *cluster) leaderID() uint64 {
 	return 0
 }
 
-// begin has the box, which is open, take part. Ready returns when the box can be asked as the one that leads; lead starts what runs only there, in a context that
-// ends with that; yield returns when it has ended.
-func (c *cluster) begin(b *box.Box, ready func(), lead func(context.Context), yield func()) {
+// begin has the box, which is open, take part. Ready returns when the box can be asked as the one that leads, and lead starts what runs only there, each with a context
+// that ends with that; yield returns when all of it has ended.
+func (c *cluster) begin(b *box.Box, ready, lead func(context.Context), yield func()) {
 	c.ready, c.lead, c.yield = ready, lead, yield
 	c.group = background.New(context.Background())
 	c.box.Store(b) // who finds it finds the rest
@@ -191,8 +191,8 @@ func (c *cluster) step(term uint64) {
 	default:
 		c.logger.Info("this box leads the cluster", "term", term)
 		b.Lead()
-		c.ready()
 		ctx, cancel := context.WithCancel(context.Background())
+		c.ready(ctx)
 		c.mu.Lock()
 		c.leading, c.term, c.end = term, ctx, cancel
 		c.mu.Unlock()

@@ -121,7 +121,7 @@ func (w *ways) atAnotherBox() {
 	t.Cleanup(back.Stop)
 	far := httptest.NewServer(homelink.ServeHome(homelink.NewOwn(w.home(back, back)), logger))
 	t.Cleanup(far.Close)
-	homes := homelink.NewHomes(homelink.Options{
+	homes := homelink.NewHomes(context.Background(), homelink.Options{
 		Self: "a", Others: func() []string { return []string{"c"} }, Carrier: func(string) (http.RoundTripper, bool) { return to(far), true },
 		Open: func(string) []string { return nil }, Changed: func() {}, Logger: logger,
 	})

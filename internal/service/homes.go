@@ -79,14 +79,14 @@ func (s *Service) openAt(box string) (sessions []string) {
 	return sessions
 }
 
-// beginHomes makes the homes of other boxes known, as this one leads now.
-func (s *Service) beginHomes() {
+// beginHomes makes the homes of other boxes known, as this one leads, until ctx ends.
+func (s *Service) beginHomes(ctx context.Context) {
 	h := s.homes
 	var own fleet.Home
 	if h.own != nil {
 		own = h.own
 	}
-	h.others.Store(homelink.NewHomes(homelink.Options{
+	h.others.Store(homelink.NewHomes(ctx, homelink.Options{
 		Self: h.cluster.Self().Name, Own: own, Founder: s.Box.Members().Founder,
 		Others: func() (all []string) {
 			for _, p := range h.cluster.peers() {

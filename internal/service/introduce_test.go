@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/enrolment"
+	"github.com/signalbox-dev/signalbox/internal/homelink"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/memberlink"
 	"github.com/signalbox-dev/signalbox/internal/mutant"
@@ -266,7 +268,7 @@ func TestIntroducesAtOnce(t *testing.T) {
 		}
 	}()
 	<-begun
-	c.begin(b, func() {}, func(context.Context) {}, func() {})
+	c.begin(b, func(context.Context) {}, func(context.Context) {}, func() {})
 	<-over
 	b.Stop()
 	c.stop()
@@ -330,5 +332,42 @@ func TestHomesBeforeLeading(t *testing.T) {
 		if a.homes.others.Load() == nil {
 			t.Fatal("it leads, and knows no home but its own")
 		}
+	}
+}
+
+// hangs carries requests to a box that says nothing.
+type hangs struct{ asked chan struct{} }
+
+func (h hangs) RoundTrip(r *http.Request) (*http.Response, error) {
+	select {
+	case h.asked <- struct{}{}:
+	default:
+	}
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// A box that leads no more yields at once, whatever it waits for at others: until it has, it can't lead again.
+func TestYieldsAtOnce(t *testing.T) {
+	a := newSeat(t)
+	if _, err := InitCluster(t.Context(), a.options(), "a", []string{a.at}); err != nil {
+		t.Fatal(err)
+	}
+	a.start()
+	a.until("it leads", func(api.ClusterStatus) bool { _, leads := a.cluster.Leading(); return leads })
+	a.cluster.step(0)
+	other := hangs{make(chan struct{}, 1)}
+	a.cluster.ready = func(ctx context.Context) {
+		a.homes.others.Store(homelink.NewHomes(ctx, homelink.Options{
+			Self: "a", Carrier: func(string) (http.RoundTripper, bool) { return other, true }, Open: func(string) []string { return nil }, Changed: func() {}, Logger: a.logger,
+		}))
+	}
+	a.cluster.lead = func(context.Context) { _, _ = a.homes.of("b").Marked(func() []string { return nil }) }
+	a.cluster.step(a.Box.InCluster().Term)
+	<-other.asked
+	began := time.Now()
+	a.cluster.step(0)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
