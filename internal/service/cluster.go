@@ -217,10 +217,11 @@ func (c *cluster) keep(now access.Members) {
 		return // the ledger is not that far, or this box was removed
 	}
 	m := membership.Membership{ID: before.ID, Name: before.Name, Members: all}
-	c.known.Store(&m)
-	if err := membership.Write(c.dir, m); err != nil {
+	if err := membership.Write(c.dir, m); err != nil { // it is tried again when something changes
 		c.logger.Warn("who the boxes of the cluster are can't be kept for the next start", "error", err)
+		return
 	}
+	c.known.Store(&m)
 }
 
 // stripped are members as the file has them.

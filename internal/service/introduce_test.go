@@ -20,6 +20,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/homelink"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/memberlink"
+	"github.com/signalbox-dev/signalbox/internal/membership"
 	"github.com/signalbox-dev/signalbox/internal/mutant"
 	"github.com/signalbox-dev/signalbox/internal/pin"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -369,5 +370,33 @@ func TestYieldsAtOnce(t *testing.T) {
 	a.cluster.step(0)
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %v", took)
+	}
+}
+
+// Who the others are is kept as soon as that can be: also if it could not be when they came.
+func TestKeptLater(t *testing.T) {
+	a := newSeat(t)
+	m, err := InitCluster(t.Context(), a.options(), "a", []string{a.at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.listener.Close() }()
+	key, err := pin.OpenKey(a.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := openCluster(a.dir, &httpapi.Secure{Listener: a.listener, Key: key}, "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.stop()
+	b := access.Member{ID: 2, Name: "b", Key: strings.Repeat("2", 64), Addresses: []string{"192.0.2.2:7443"}}
+	now := access.Members{All: []access.Member{m.Self(), b}, Last: 2}
+	c.dir = filepath.Join(a.dir, "gone") // as when its disk is full
+	c.keep(now)
+	c.dir = a.dir
+	c.keep(now)
+	if kept, err := membership.Read(a.dir); err != nil || len(kept.Members) != 2 {
+		t.Errorf("kept: %+v, %v", kept, err)
 	}
 }
