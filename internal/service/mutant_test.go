@@ -14,7 +14,7 @@ func TestMutants(t *testing.T) {
 		{By: "TestConformance", Mutant: mutant.Mutant{Name: "an order that is not wanted any more goes on elsewhere", File: "../remote/orders.go",
 			Old: "\t\t\t\tf.cancel()\n", New: "\t\t\t\t_ = f.cancel\n"}},
 		{By: "TestStopStart", Mutant: mutant.Mutant{Name: "a look outlives the start", File: "../conductor/conductor.go",
-			Old: "c.lookAgain(ctx, patience)", New: "c.lookAgain(c.group.Context(), patience)"}},
+			Old: "c.lookAgain(ctx, patience)", New: "c.lookAgain(c.group.Load().Context(), patience)"}},
 		{By: "TestStopStart", Mutant: mutant.Mutant{Name: "a start that was stopped goes on", File: "../conductor/conductor.go",
 			Old: "if err := ctx.Err(); err != nil {\n\t\treturn err\n\t}\n\tmarked", New: "marked"}},
 		{By: "TestGitHangs", Mutant: mutant.Mutant{Name: "a repository is opened for as long as it takes", File: "service.go",
