@@ -76,10 +76,14 @@ func Stands(path string, f *os.File) error {
 // Close gives the directory back.
 func (d *Dir) Close() error {
 	var all []error
-	for _, f := range []*os.File{d.file, d.self} {
-		if f != nil {
-			all = append(all, f.Close())
-		}
+	if d.file != nil {
+		all = append(all, giveBack(d.file))
+	}
+	switch {
+	case d.locked:
+		all = append(all, giveBack(d.self))
+	case d.self != nil:
+		all = append(all, d.self.Close())
 	}
 	if d.Root != nil {
 		all = append(all, d.Root.Close())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -58,6 +59,36 @@ func TestLookingTakesNothing(t *testing.T) {
 		t.Fatalf("somebody looks, and it can't be taken: %v", err)
 	}
 	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A directory is free when it is closed, although a process that is just being started has it open too.
+func TestCloseBesideAnother(t *testing.T) {
+	path := t.TempDir()
+	file := filepath.Join(path, "lock")
+	d, err := TakeDir(path, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*os.File{d.self, d.file} {
+		child, err := syscall.Dup(int(f.Fd())) // what a fork does
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = syscall.Close(child) }()
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if held, err := HeldDir(path); held || err != nil {
+		t.Errorf("it is held: %v, %v", held, err)
+	}
+	again, err := TakeDir(path, file)
+	if err != nil {
+		t.Fatalf("it can't be taken again: %v", err)
+	}
+	if err := again.Close(); err != nil {
 		t.Error(err)
 	}
 }

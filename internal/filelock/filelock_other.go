@@ -15,4 +15,6 @@ func HeldDir(string) (bool, error) { return false, nil }
 
 func take(string) (*os.File, error) { return nil, ErrUnsupported }
 
+func giveBack(f *os.File) error { return f.Close() }
+
 func lockDir(*os.File) (bool, error) { return false, ErrUnsupported }

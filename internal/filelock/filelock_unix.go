@@ -18,7 +18,15 @@ func Take(path string) (release func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.Close, nil
+	return func() error { return giveBack(f) }, nil
+}
+
+// giveBack releases a lock at once. Closing the file alone would leave it to a process that was just forked, until that becomes another program.
+func giveBack(f *os.File) error {
+	return errors.Join(
+		syscall.FcntlFlock(f.Fd(), ofdSetLock, &syscall.Flock_t{Type: syscall.F_UNLCK}),
+		syscall.Flock(int(f.Fd()), syscall.LOCK_UN),
+		f.Close())
 }
 
 func take(path string) (*os.File, error) {
