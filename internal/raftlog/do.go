@@ -100,7 +100,11 @@ func (l *Log) write(writes []member.Write) error {
 	if writes[0].Base == nil {
 		return l.journal.Write(writes)
 	}
-	if err := l.archive.Rebase(l.fetched, writes[0]); err != nil {
+	note := l.fetched
+	if note == nil { // the archive reached as far before: what was fetched may be more than the base that it was fetched for
+		note = l.archive.Checkpoint()
+	}
+	if err := l.archive.Rebase(note, writes[0]); err != nil {
 		return err
 	}
 	l.fetched = nil
