@@ -140,7 +140,7 @@ func (a *Archive) readMember() error {
 		if err != nil {
 			return err
 		}
-		if len(names) == 0 {
+		if len(names) == 0 || a.sealed.Size == 0 { // a single box has signed nothing in it, so none became a member
 			return damagedMember(logDir, "the member's log is missing")
 		}
 		fallthrough

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -426,33 +425,45 @@ func (o Options) ofLog(ctx context.Context, ask func(archive.FS) (bool, error)) 
 // asideEnd follows the name of what is set aside; then the id comes under which the box had it.
 const asideEnd = ".member-"
 
-// SetAside moves the archive of a box that does not run, and its log, beside themselves, and forgets what was made of them. It returns where they are.
-func SetAside(ctx context.Context, o Options, id uint64) (aside []string, err error) {
-	if err := o.hold(ctx, func() error { return nil }); err != nil {
-		return nil, err
-	}
-	places := []string{o.Archive, o.Segments}
-	if err := o.held.release(); err != nil {
-		return nil, err
+// CheckAside refuses, before anything has changed, what [SetAside] would fail at: a box that runs, or a place that can't be moved. It tries that, there and back.
+func CheckAside(ctx context.Context, o Options, id uint64) error {
+	places, err := o.full(ctx)
+	if err != nil {
+		return err
 	}
 	for _, place := range places {
-		if place == "" {
-			continue
-		}
-		to := fmt.Sprintf("%s%s%d", place, asideEnd, id)
-		entries, err := os.ReadDir(place)
-		if len(entries) > 0 { // it is empty if it was cut off after this, and made since
-			err = os.Rename(place, to)
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
+		to, err := moveAside(place, id)
+		if err == nil {
+			err = os.Rename(to, place)
 		}
 		if err != nil {
-			return aside, fmt.Errorf("the old ledger can't be set aside: %w: move it away yourself, and try again", err)
+			return err
 		}
-		if _, err := os.Stat(to); err == nil {
-			aside = append(aside, to)
+	}
+	return nil
+}
+
+// SetAside moves the archive of a box that does not run, and its log, beside themselves, and forgets what was made of them; so too the signer's key, if it is not the
+// one that is given. It returns where all is that was ever set aside.
+func SetAside(ctx context.Context, o Options, id uint64, signer string) (aside []string, err error) {
+	places, err := o.full(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if had, err := o.Dir.read(signerFile); err == nil && had != signer {
+		places = append(places, o.Dir.path(signerFile))
+	}
+	for _, place := range places {
+		if _, err := moveAside(place, id); err != nil {
+			return nil, err
 		}
+	}
+	for _, place := range []string{o.Archive, o.Segments, o.Dir.path(signerFile)} {
+		old, err := setAside(place)
+		if err != nil {
+			return nil, err
+		}
+		aside = append(aside, old...)
 	}
 	for _, name := range []string{snapshotFile, latestFile, scrubFile, indexDir} {
 		if err := os.RemoveAll(o.Dir.path(name)); err != nil {
@@ -460,6 +471,40 @@ func SetAside(ctx context.Context, o Options, id uint64) (aside []string, err er
 		}
 	}
 	return aside, nil
+}
+
+// full settles where the archive of a box that does not run lies, and its log, and returns those places in which something is.
+func (o *Options) full(ctx context.Context) (places []string, err error) {
+	if err := o.hold(ctx, func() error { return nil }); err != nil {
+		return nil, err
+	}
+	if err := o.held.release(); err != nil {
+		return nil, err
+	}
+	for _, place := range []string{o.Archive, o.Segments} {
+		if place == "" {
+			continue
+		}
+		entries, err := os.ReadDir(place)
+		if err != nil {
+			return nil, err
+		}
+		if len(entries) > 0 {
+			places = append(places, place)
+		}
+	}
+	return places, nil
+}
+
+// moveAside moves what lies at a place of the box with an id beside it, and returns where it is then.
+func moveAside(place string, id uint64) (to string, err error) {
+	if to, err = free(fmt.Sprintf("%s%s%d", place, asideEnd, id)); err == nil {
+		err = os.Rename(place, to)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the old ledger can't be set aside: %w: move it away yourself, and try again", err)
+	}
+	return to, nil
 }
 
 // ErrHasLedger refuses to put another ledger in the place of one that is there.

@@ -31,7 +31,7 @@ func TestClusterMutants(t *testing.T) {
 		{alone, "a box leaves others alone", "cluster.go", "if len(b.Members().All) > 1 {", "if len(b.Members().All) > 9 {"},
 		{alone, "a box that leaves stays a member", "cluster.go", "b.last = func() error { return b.archive.Leave(end) }", "b.last = func() error { _ = end; return nil }"},
 		{aside, "an old ledger's index stays", "cluster.go", "latestFile, scrubFile, indexDir} {", "latestFile, scrubFile} {"},
-		{aside, "the log stays", "cluster.go", "places := []string{o.Archive, o.Segments}", "places := []string{o.Archive}"},
+		{aside, "the log stays", "cluster.go", "range []string{o.Archive, o.Segments} {", "range []string{o.Archive} {"},
 		{aside, "agents see an old ledger", "places.go", "range append(old, place) {", "range append(old[:0], place) {"},
 		{removes, "only who leads removes", "cluster.go", "|| b.leads.Load() {", "|| true {"},
 	} {

@@ -573,11 +573,17 @@ func TestSetAside(t *testing.T) {
 			if elsewhere {
 				want = append(want, mine.Segments+".member-2")
 			}
-			aside, err := SetAside(t.Context(), mine, 2)
+			if err := CheckAside(t.Context(), mine, 2); err != nil {
+				t.Errorf("it can be set aside: %v", err)
+			}
+			if _, err := os.Stat(want[0]); err == nil {
+				t.Error("to look whether it can be set aside has done it")
+			}
+			aside, err := SetAside(t.Context(), mine, 2, s.Secrets().Signer)
 			if err != nil || !cmp.Equal(aside, want) {
 				t.Fatalf("set aside: %q, %v", aside, err)
 			}
-			if again, err := SetAside(t.Context(), mine, 2); err != nil || !cmp.Equal(again, want) {
+			if again, err := SetAside(t.Context(), mine, 2, s.Secrets().Signer); err != nil || !cmp.Equal(again, want) {
 				t.Errorf("again: %q, %v", again, err)
 			}
 			if _, err := os.Stat(filepath.Join(want[0], ledger.CheckpointPath)); err != nil {

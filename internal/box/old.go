@@ -87,20 +87,28 @@ func (d Dir) setEngineAside() (notes []string, err error) {
 	if err != nil || !old {
 		return nil, err
 	}
-	aside := engineAside
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(d.path(aside)); errors.Is(err, fs.ErrNotExist) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		aside = fmt.Sprintf("%s.%d", engineAside, n)
+	aside, err := free(d.path(engineAside))
+	if err == nil {
+		err = os.Rename(d.path(engineDir), aside)
 	}
-	if err := os.Rename(d.path(engineDir), d.path(aside)); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if err := durable.SyncDir(string(d)); err != nil {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("the archive of a version before is taken as it is; that version's engine is not needed any more and was set aside as %s: remove it when you like", d.path(aside))}, nil
+	return []string{fmt.Sprintf("the archive of a version before is taken as it is; that version's engine is not needed any more and was set aside as %s: remove it when you like", aside)}, nil
+}
+
+// free returns a path, or the first of path.2, path.3 and so on that names nothing yet.
+func free(path string) (string, error) {
+	name := path
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			return name, nil
+		} else if err != nil {
+			return "", err
+		}
+		name = fmt.Sprintf("%s.%d", path, n)
+	}
 }

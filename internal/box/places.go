@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,8 +120,27 @@ func resolved(path string) string {
 	return path
 }
 
+// expectMember refuses to start a cluster's member whose ledger is gone, before another one is begun in its place.
+func (o *Options) expectMember() error {
+	gone := o.Dir.path(signerFile)
+	if _, err := os.Stat(gone); err == nil {
+		if gone = cmp.Or(o.Segments, filepath.Join(o.Archive, logDir)); o.Files != nil || hasSegments(gone) {
+			return nil
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return &archive.Damage{
+		Where: safetext.Escape(gone), What: "it is gone, and cluster.json says that this box is a member of a cluster",
+		Advice: "is its disk there? If it was lost or emptied, `signalbox cluster rejoin` has the box fetch all from the others, under a new id; if `signalbox cluster join` was cut off here, call it again",
+	}
+}
+
 // expectAll refuses to start without what was there before.
 func (o *Options) expectAll() error {
+	if o.Cluster != nil {
+		return o.expectMember()
+	}
 	if _, err := os.Stat(o.Archive); err != nil && o.Files == nil {
 		if err := o.Dir.refuseGone(o.Archive); err != nil {
 			return err // which says where
@@ -130,14 +150,10 @@ func (o *Options) expectAll() error {
 	if o.Segments == "" || err != nil || strings.TrimSuffix(string(noted), "\n") != o.Segments || hasSegments(o.Segments) {
 		return nil
 	}
-	lost := &archive.Damage{
+	return &archive.Damage{
 		Where: o.Segments, What: "the log's files are gone",
 		Advice: "is its disk there? If it is lost, run `signalbox ledger repair`: it makes them again, but for what no checkpoint covers",
 	}
-	if o.Cluster != nil {
-		lost.Advice = "is its disk there? If it is lost, `signalbox cluster rejoin` has the box fetch all from the others, under a new id"
-	}
-	return lost
 }
 
 // samePlace says whether two paths are one directory, which may have two names.

@@ -330,7 +330,7 @@ func (a *app) clusterRejoinCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rejoin",
 		Short: "Have a box whose disk was lost, emptied or put back come back, under a new id",
-		Long: `Rejoin has the box in the directory, which does not run, come back under a new id and with a new key. Its old ledger is set aside, and
+		Long: `Rejoin has the box in the directory, which does not run, come back under a new id and with a new key. Its old ledger, if there is one, is set aside, and
 it fetches the ledger anew from the others when it is started. It needs cluster.json and tls.key in the directory; without them give its place
 to a new box, with signalbox cluster replace at another one.
 
@@ -347,7 +347,7 @@ With --json it prints id, name and members, as cluster.json in the box's directo
 				return a.mustStop(err)
 			}
 			for _, place := range aside {
-				fmt.Fprintf(a.Err, "the old ledger is in %s; it can go\n", safetext.Escape(place))
+				fmt.Fprintf(a.Err, "%s was set aside, and is not needed any more\n", safetext.Escape(place))
 			}
 			return a.sayJoined(m)
 		},

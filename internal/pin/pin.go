@@ -52,13 +52,24 @@ var ErrBadKey = errors.New("it holds no Ed25519 key in PEM (PKCS #8)")
 
 // OpenKey reads the key in a directory, or makes one there, for the directory's owner alone. No two processes may do so at once.
 func OpenKey(dir string) (*Key, error) {
+	k, err := ReadKey(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return k, err
+	}
+	data, err := newKey()
+	if err == nil {
+		err = durable.WriteFile(filepath.Join(dir, File), data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parse(data)
+}
+
+// ReadKey reads the key in a directory, and makes none: [fs.ErrNotExist] says that there is none.
+func ReadKey(dir string) (*Key, error) {
 	file := filepath.Join(dir, File)
 	data, err := regular.Read(file, maxKey)
-	if errors.Is(err, fs.ErrNotExist) {
-		if data, err = newKey(); err == nil {
-			err = durable.WriteFile(file, data)
-		}
-	}
 	if err != nil {
 		return nil, err
 	}

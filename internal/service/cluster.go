@@ -76,7 +76,7 @@ func openCluster(dir string, secure *httpapi.Secure, version string, logger *slo
 		return nil, fmt.Errorf("this box is in a cluster, and listens on its own machine alone, where the others do not reach it: start it with the address that they know, %s (signalbox up --listen, or listen in signalbox.yaml)", m.Self().Addresses[0])
 	}
 	if secure.Key.Hash() != m.Self().Key {
-		return nil, fmt.Errorf("the key in %s is not the one by which the cluster knows the box %s: put it back from a copy, or have its place given to a new box (`signalbox cluster replace %s` at another one)", dir, m.Name, m.Name)
+		return nil, errOtherKey(dir, m)
 	}
 	c.key = secure.Key
 	c.links = memberlink.New(memberlink.Options{Key: secure.Key, Peers: c.peers, Leader: c.leaderID, Logger: logger, Stranger: c.introduce})

@@ -356,7 +356,7 @@ func TestRejoinCutOff(t *testing.T) {
 			func() error {
 				return os.Rename(filepath.Join(dir, "archive"), filepath.Join(dir, fmt.Sprint("archive.member-", before.ID)))
 			},
-			func() error { _, err := box.SetAside(t.Context(), o, before.ID); return err },
+			func() error { _, err := box.SetAside(t.Context(), o, before.ID, secrets.Signer); return err },
 			func() error { return membership.Write(dir, m) },
 			func() error { return os.Rename(filepath.Join(next, pin.File), filepath.Join(dir, pin.File)) },
 			func() error { return os.Remove(next) },

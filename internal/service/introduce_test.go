@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -237,6 +238,96 @@ func TestTakenOutWhileDown(t *testing.T) {
 	if _, _, err := RejoinCluster(t.Context(), c.options()); !errors.Is(err, access.ErrMemberGone) {
 		t.Errorf("it comes back: %v", err)
 	}
+}
+
+// A member whose disk was emptied refuses to start, before it begins another ledger, and says what to do. It comes back by that, also where an earlier version has begun a ledger;
+// and nothing changes in the cluster if that can't succeed.
+func TestEmptiedDisk(t *testing.T) {
+	a, b := newSeat(t), newSeat(t)
+	if _, err := InitCluster(t.Context(), a.options(), "a", []string{a.at}); err != nil {
+		t.Fatal(err)
+	}
+	a.start()
+	a.until("it leads", func(api.ClusterStatus) bool { _, leads := a.cluster.Leading(); return leads })
+	a.invites(b, "b", "")
+	b.stop()
+	for _, name := range names(t, b.dir) {
+		if name != membership.File && name != pin.File {
+			if err := os.RemoveAll(filepath.Join(b.dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	refused := func(when string) {
+		t.Helper()
+		far := place(t, b.at)
+		defer far.Close()
+		before := strings.Join(names(t, b.dir), " ")
+		s, _, err := Open(t.Context(), Options{Box: b.options(), Secure: far})
+		if err == nil {
+			t.Fatal(when, s.Close())
+		}
+		if !strings.Contains(err.Error(), "`signalbox cluster rejoin`") {
+			t.Errorf("%s: %v", when, err)
+		}
+		if after := strings.Join(names(t, b.dir), " "); after != before {
+			t.Errorf("%s it has begun something: %s, and %s before", when, after, before)
+		}
+	}
+	refused("emptied")
+	// What an earlier version began there before it refused.
+	o := b.options()
+	o.Cluster = nil
+	alone, _, err := box.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := a.Box.Members().Last
+	stuck := func(when, want string) {
+		t.Helper()
+		if _, _, err := RejoinCluster(t.Context(), b.options()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", when, err)
+		}
+		if now := a.Box.Members().Last; now != last {
+			t.Errorf("%s, and the cluster has given it another id: %d, and %d before", when, now, last)
+		}
+	}
+	stuck("while it runs", box.ErrLocked.Error())
+	if err := alone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refused("with another ledger")
+	key := filepath.Join(b.dir, pin.File)
+	if err := os.Rename(key, key+".old"); err != nil {
+		t.Fatal(err)
+	}
+	stuck("without its key", pin.File)
+	if err := os.Rename(key+".old", key); err != nil {
+		t.Fatal(err)
+	}
+	m, aside, err := RejoinCluster(t.Context(), b.options())
+	if err != nil || m.ID != last+1 || len(aside) != 2 {
+		t.Fatalf("%+v, %q, %v", m, aside, err)
+	}
+	b.start()
+	a.until("it follows", func(s api.ClusterStatus) bool {
+		return len(s.Members) == 2 && s.Members[1].ID == m.ID && s.Members[1].State == api.MemberFollows
+	})
+}
+
+// names are those of the files in a directory, but what is there while somebody looks.
+func names(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != "lock" && name != "starting" && name != ".gitignore" {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // A box's links work before it takes part: who is refused in that moment introduces itself.

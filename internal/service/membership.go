@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -70,6 +71,20 @@ func JoinCluster(ctx context.Context, o box.Options, invitation string, addresse
 	return m, box.JoinCluster(ctx, o, m.ID, joined.MemberSecrets)
 }
 
+// readKey reads the key by which its cluster knows the box in a directory, and makes none in its place.
+func readKey(dir string, m membership.Membership) (*pin.Key, error) {
+	key, err := pin.ReadKey(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errOtherKey(dir, m)
+	}
+	return key, err
+}
+
+// errOtherKey refuses a key, or its absence.
+func errOtherKey(dir string, m membership.Membership) error {
+	return fmt.Errorf("the key by which the cluster knows the box %s is not in %s (%s): put it back from a copy, or have the box's place given to a new one (`signalbox cluster replace %s` at another box)", m.Name, dir, pin.File, m.Name)
+}
+
 // rejoining is where the new key of a box lies until the cluster knows it.
 const rejoining = "rejoining"
 
@@ -83,7 +98,7 @@ func RejoinCluster(ctx context.Context, o box.Options) (m membership.Membership,
 	if err != nil {
 		return m, nil, err
 	}
-	old, err := pin.OpenKey(dir)
+	old, err := readKey(dir, before)
 	if err != nil {
 		return m, nil, err
 	}
@@ -91,12 +106,19 @@ func RejoinCluster(ctx context.Context, o box.Options) (m membership.Membership,
 	if err := os.MkdirAll(next, 0o700); err != nil {
 		return m, nil, err
 	}
+	fresh, err := pin.OpenKey(next)
+	if err != nil {
+		return m, nil, err
+	}
+	if known := before.Self().Key; old.Hash() != known && fresh.Hash() != known {
+		return m, nil, errOtherKey(dir, before)
+	}
+	// With the others' answer the box has a new id: what can fail here has to fail before.
+	if err := box.CheckAside(ctx, o, before.ID); err != nil {
+		return m, nil, err
+	}
 	joined, err := membership.Rejoin(ctx, old, before, next)
 	if err != nil { // it may be that the others know the new key already
-		fresh, keyErr := pin.OpenKey(next)
-		if keyErr != nil {
-			return m, nil, errors.Join(err, keyErr)
-		}
 		again, againErr := membership.Rejoin(ctx, fresh, before, next)
 		if againErr != nil {
 			return m, nil, fmt.Errorf("no other box of the cluster has taken this one in again: %w", err)
@@ -104,7 +126,7 @@ func RejoinCluster(ctx context.Context, o box.Options) (m membership.Membership,
 		joined = again
 	}
 	m = membership.Of(joined)
-	if aside, err = box.SetAside(ctx, o, before.ID); err != nil {
+	if aside, err = box.SetAside(ctx, o, before.ID, joined.Signer); err != nil {
 		return m, aside, err
 	}
 	if err := membership.Write(dir, m); err != nil {

@@ -118,9 +118,15 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		o.Box.Timing = metrics.Timing()
 	}
 	var secure *httpapi.Secure
-	if _, err := membership.Read(dir); !errors.Is(err, membership.ErrNone) {
+	if m, err := membership.Read(dir); !errors.Is(err, membership.ErrNone) {
 		if o.Box.Unlisted {
 			return nil, box.Found{}, errMemberRests
+		}
+		if err == nil {
+			_, err = readKey(dir, m)
+		}
+		if err != nil {
+			return nil, box.Found{}, err
 		}
 		if secure, err = secured(o, dir); err != nil {
 			return nil, box.Found{}, err
