@@ -26,7 +26,7 @@ var (
 	ErrNoMember      = errors.New("the cluster has no such box: `signalbox cluster status` has those that there are")
 	ErrMemberGone    = errors.New("the box was taken out of the cluster, or another one has its place, and does not come back with what it has: its directory can go; to have it join anew, `signalbox cluster invite NAME` at a box of the cluster, and `signalbox cluster join` with another directory (--dir)")
 	ErrNoCluster     = errors.New("this box stands alone, and is in no cluster: `signalbox cluster init` makes it the first box of one")
-	ErrInCluster     = errors.New("this box is in a cluster already: `signalbox cluster status` shows it")
+	ErrInCluster     = errors.New("this box is in a cluster already: `signalbox cluster status` shows it; if it was taken out of that one, take its directory away, or name another one (--dir), and join with a line from `signalbox cluster invite NAME`")
 	ErrLastMember    = errors.New("this is the last box of its cluster: stop it, and `signalbox cluster leave` there makes it a box that stands alone")
 	ErrNoPlaceThere  = errors.New("the invitation is none of this cluster's: it has expired, was withdrawn, or is another's; have the owner make another one (`signalbox cluster invite`)")
 	ErrPlaceTaken    = errors.New("the invitation was redeemed already, with another key: if that was not you, remove the box at once (`signalbox cluster leave NAME`); have the owner make another invitation")
@@ -276,7 +276,7 @@ func (c RejoinCluster) decide(m Members) (work.Event, error) {
 	case taken && (!ok || other.ID == old.ID):
 		return work.Event{}, ErrMember
 	case !ok:
-		return work.Event{}, ErrNoMember
+		return work.Event{}, ErrMemberGone
 	case taken:
 		return work.Event{}, fmt.Errorf("%s: %w", other.Name, ErrMembersKey)
 	}

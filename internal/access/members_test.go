@@ -78,7 +78,7 @@ func showMembers(m access.Members, now time.Time) string {
 
 // refusals are the words of scenarios for errors.
 var refusals = map[string]error{
-	"taken": access.ErrMemberTaken, "many": access.ErrManyMembers, "no such box": access.ErrNoMember, "no cluster": access.ErrNoCluster, "last": access.ErrLastMember,
+	"taken": access.ErrMemberTaken, "many": access.ErrManyMembers, "no such box": access.ErrNoMember, "gone": access.ErrMemberGone, "no cluster": access.ErrNoCluster, "last": access.ErrLastMember,
 	"no invitation": access.ErrNoPlaceThere, "redeemed": access.ErrPlaceTaken, "another's key": access.ErrMembersKey, "no key": access.ErrBadMembersKey,
 	"addresses": access.ErrBadAddresses, "level": access.ErrBadLevel, "again": access.ErrMember, "time": access.ErrBadInviteTTL, "name": access.ErrBadName,
 }
@@ -229,7 +229,7 @@ func TestMembers(t *testing.T) {
 			join new 2             [again]
 			join new 3             [redeemed]
 			join b 1               a2 (b3) c?
-			rejoin 3 4             [no such box]`,
+			rejoin 3 4             [gone]`,
 		"the replaced one leaves first": `
 			found a 1              a1
 			invite b               a1 b?
@@ -244,7 +244,7 @@ func TestMembers(t *testing.T) {
 			rejoin 2 3             a1 (b3)
 			rejoin 2 3             [again]
 			rejoin 3 3             [again]
-			rejoin 2 4             [no such box]
+			rejoin 2 4             [gone]
 			rejoin 3 1             [another's key]
 			join b 2               [no invitation]
 			rejoin 1 5             (b3) a4
@@ -411,7 +411,7 @@ func TestMemberRefusals(t *testing.T) {
 		"joins from nowhere":            {access.JoinCluster{Secret: access.Sum("b"), With: key("2"), At: noon}, access.ErrBadAddresses},
 		"rejoins without a key":         {access.RejoinCluster{Old: key("1"), Addresses: here, At: noon}, access.ErrBadMembersKey},
 		"rejoins from nowhere":          {access.RejoinCluster{Old: key("1"), With: key("2"), At: noon}, access.ErrBadAddresses},
-		"rejoins as nobody":             {access.RejoinCluster{With: key("2"), Addresses: here, At: noon}, access.ErrNoMember},
+		"rejoins as nobody":             {access.RejoinCluster{With: key("2"), Addresses: here, At: noon}, access.ErrMemberGone},
 		"removes nobody":                {access.LeaveCluster{At: noon}, access.ErrNoMember},
 		"removes a text":                {access.LeaveCluster{Name: "\x1b" + strings.Repeat("x", 1000), At: noon}, access.ErrNoMember},
 		"no level":                      {access.RaiseLevel{}, access.ErrBadLevel},

@@ -55,7 +55,7 @@ type cluster struct {
 
 	introducing atomic.Bool
 	introduced  introductions
-	gone        atomic.Pointer[string] // why this box is none of the cluster's, as another one has said; nil if none has
+	refused     refusals // used while introducing
 }
 
 // wordPatience is how long another box may take to say how it is.
@@ -70,7 +70,7 @@ func openCluster(dir string, secure *httpapi.Secure, version string, logger *slo
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{dir: dir, logger: logger, version: version, stirs: make(chan struct{}, 1), changed: make(chan struct{}), left: map[uint64]time.Time{}}
+	c := &cluster{dir: dir, logger: logger, version: version, stirs: make(chan struct{}, 1), changed: make(chan struct{}), left: map[uint64]time.Time{}, refused: refusals{}}
 	c.known.Store(&m)
 	if secure == nil {
 		return nil, fmt.Errorf("this box is in a cluster, and listens on its own machine alone, where the others do not reach it: start it with the address that they know, %s (signalbox up --listen, or listen in signalbox.yaml)", m.Self().Addresses[0])
@@ -299,9 +299,6 @@ func (c *cluster) Word() api.MemberWord {
 		w.Problem = err.Error()
 	}
 	if why := c.problem.Load(); why != nil && *why != "" {
-		w.Problem = *why
-	}
-	if why := c.gone.Load(); why != nil {
 		w.Problem = *why
 	}
 	return w

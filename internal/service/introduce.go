@@ -97,6 +97,7 @@ var (
 	errOthersKey  = errors.New("the proof is of a box with another key")
 	errNotAhead   = errors.New("the proof says nothing that is not known here")
 	errNotOpenYet = errors.New("this box is not open yet")
+	errNotSettled = errors.New("it was taken out, and may be needed until the others have agreed on that")
 )
 
 // Introduced implements [httpapi.Cluster].
@@ -106,7 +107,7 @@ func (c *cluster) Introduced(key string, p ledger.Proof) error {
 		return errNotOpenYet
 	}
 	one, err := b.Joined(p)
-	now := b.Members()
+	now, log := b.Members(), b.InCluster()
 	_, in := now.ByID(one.ID)
 	last := max(now.Last, lastOf(c.known.Load().Members))
 	switch {
@@ -114,6 +115,8 @@ func (c *cluster) Introduced(key string, p ledger.Proof) error {
 		return fmt.Errorf("%w: %w", access.ErrNoMember, err)
 	case !pin.Same(one.Key, key):
 		return fmt.Errorf("%w: %w", access.ErrNoMember, errOthersKey)
+	case one.ID <= now.Last && !in && (log.Leader == 0 || slices.Contains(log.Members.All(), one.ID)):
+		return fmt.Errorf("%w: %w", access.ErrNoMember, errNotSettled)
 	case one.ID <= now.Last && !in:
 		return access.ErrMemberGone
 	case one.ID <= last:
@@ -130,7 +133,19 @@ const (
 	introduceEvery    = time.Second
 )
 
-// introduce tells a member that this box has joined. It does not wait.
+// refusals are the members that have refused this box, of those that its own ledger has beside it since it was taken out.
+type refusals map[uint64]bool
+
+// settled takes one more, and says whether they are a majority: each has seen the log count this box no more.
+func (r refusals) settled(by uint64, all access.Members) bool {
+	if _, in := all.ByID(by); in {
+		r[by] = true
+	}
+	return 2*len(r) > len(all.All)
+}
+
+// introduce tells a member that this box has joined. It does not wait. If it was taken out, the box stops. For that one member's word is enough: its key is known, it says so
+// only while one leads that has agreed on it, and a member that lies can do the same with the owner's token, which it has. Nothing is lost by it: the box can be started again.
 func (c *cluster) introduce(to memberlink.Peer) {
 	b := c.box.Load()
 	if b == nil || !c.introducing.CompareAndSwap(false, true) {
@@ -144,7 +159,9 @@ func (c *cluster) introduce(to memberlink.Peer) {
 		proof, err := b.ProveJoined(id)
 		switch _, in := b.Members().ByID(id); {
 		case !in && b.Members().Last >= id:
-			err = access.ErrMemberGone
+			if err = errNotSettled; c.refused.settled(to.ID, b.Members()) {
+				err = access.ErrMemberGone
+			}
 		case err == nil:
 			err = membership.Introduce(asking, c.key, access.Member{Key: to.Key, Addresses: to.Addresses}, proof)
 		}
@@ -152,9 +169,7 @@ func (c *cluster) introduce(to memberlink.Peer) {
 			return
 		}
 		if p, answered := errors.AsType[*api.Problem](err); errors.Is(err, access.ErrMemberGone) || answered && p.Code == api.CodeGone {
-			if why := access.ErrMemberGone.Error(); c.gone.CompareAndSwap(nil, &why) {
-				c.logger.Error("this box is in the cluster no more", "why", why)
-			}
+			b.Fail(access.ErrMemberGone)
 			return
 		}
 		c.logger.Warn("a member does not know this box, which has joined while it was away", "member", to.Name, "id", to.ID, "error", err)

@@ -35,6 +35,7 @@ type neighbour struct {
 	dir, at  string
 	stop     func()
 	listener net.Listener
+	ended    error // why it stopped
 }
 
 func newSeat(t *testing.T) *neighbour {
@@ -75,7 +76,7 @@ func (s *neighbour) start() {
 		s.t.Helper()
 		cancel()
 		<-served
-		_ = one.Close() // a box that was taken out has failed
+		s.ended = one.Close()
 		s.stop = func() {}
 	}
 	s.t.Cleanup(func() { s.stop() })
@@ -207,7 +208,8 @@ func TestIntroduced(t *testing.T) {
 	}
 }
 
-// A box that was taken out while it was down, for longer than the others wait to tell it, says so when it is started; and does not come back.
+// A box that was taken out while it was down, for longer than the others wait to tell it, stops when it is started, and says what to do; it does not come back. Who does not know that the others have agreed
+// on that does not say so: it may be needed for that.
 func TestTakenOutWhileDown(t *testing.T) {
 	a, b, c := newSeat(t), newSeat(t), newSeat(t)
 	if _, err := InitCluster(t.Context(), a.options(), "a", []string{a.at}); err != nil {
@@ -218,8 +220,10 @@ func TestTakenOutWhileDown(t *testing.T) {
 	a.invites(b, "b", "")
 	a.invites(c, "c", "")
 	a.until("three vote", func(s api.ClusterStatus) bool { return voters(s) == "a b c" })
+	var proof ledger.Proof
 	c.until("its ledger says, and signs, that it has joined", func(api.ClusterStatus) bool {
-		_, err := c.Box.ProveJoined(c.cluster.Self().ID)
+		var err error
+		proof, err = c.Box.ProveJoined(c.cluster.Self().ID)
 		return err == nil
 	})
 	c.stop()
@@ -233,10 +237,32 @@ func TestTakenOutWhileDown(t *testing.T) {
 		s.cluster.mu.Unlock()
 	}
 	c.start()
-	c.until("it says that it was taken out", func(api.ClusterStatus) bool { return c.cluster.Word().Problem == access.ErrMemberGone.Error() })
-	c.stop()
+	select {
+	case <-c.Box.Done():
+	case <-time.After(time.Minute):
+		t.Error("it runs on")
+	}
+	if c.stop(); !errors.Is(c.ended, access.ErrMemberGone) {
+		t.Errorf("it stopped with %v", c.ended)
+	}
 	if _, _, err := RejoinCluster(t.Context(), c.options()); !errors.Is(err, access.ErrMemberGone) {
 		t.Errorf("it comes back: %v", err)
+	}
+	b.stop()
+	a.until("no box leads", func(s api.ClusterStatus) bool { return s.Leader == "" })
+	if err := a.cluster.Introduced(c.cluster.Self().Key, proof); !errors.Is(err, errNotSettled) {
+		t.Errorf("a box that has no leader says of one that was taken out: %v", err)
+	}
+}
+
+// A box whose own ledger says that it was taken out stops when a majority of the others has refused it.
+func TestRefusals(t *testing.T) {
+	all := access.Members{All: []access.Member{{ID: 1}, {ID: 4}, {ID: 5}}}
+	r := refusals{}
+	for i, by := range []uint64{1, 1, 2, 5} {
+		if settled := r.settled(by, all); settled != (i == 3) {
+			t.Errorf("after the refusal of %d: %v", by, settled)
+		}
 	}
 }
 
