@@ -69,7 +69,7 @@ type Holder struct {
 	Session   string        `json:"session"`
 	Actor     string        `json:"actor"`
 	Role      agentsig.Role `json:"role,omitempty"`
-	ExpiresAt time.Time     `json:"expires_at"`
+	ExpiresAt time.Time     `json:"expires_at,omitzero"` // of a lease that runs out, where that is known: at the box that leads
 }
 
 // Claim asks for something to work on.

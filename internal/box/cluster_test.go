@@ -2,6 +2,7 @@ package box
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -32,8 +33,9 @@ func putItem(t *testing.T, b *Box, id, key string) (api.Work, error) {
 
 // terms returns how many leases' terms run in a box.
 func terms(b *Box) int {
-	_, n, _ := b.state.counts()
-	return n
+	b.state.mu.Lock()
+	defer b.state.mu.Unlock()
+	return len(b.state.leases)
 }
 
 // A lease's term runs at the box that leads, and nowhere else; when another one leads it has a full term from then on. What was recorded by one
@@ -55,6 +57,11 @@ func TestClusterLeases(t *testing.T) {
 		for _, s := range g.others(first) {
 			if terms(s.Box) != 0 || s.Leads() {
 				t.Errorf("member %d runs terms, and does not lead", s.id)
+			}
+			w, err := s.Work("T-1")
+			said, jsonErr := json.Marshal(w.Holder)
+			if err := errors.Join(err, jsonErr); err != nil || w.Holder == nil || strings.Contains(string(said), "expires_at") || s.Status().Leases != 1 {
+				t.Errorf("member %d, which does not know when the lease runs out: %s, %d leases, %v", s.id, said, s.Status().Leases, err)
 			}
 			if _, err := s.Renew(grant.Session); !errors.Is(err, engine.ErrNotReady) || Problem(err).Code != api.CodeUnknown {
 				t.Errorf("member %d renews: %v", s.id, err)

@@ -42,6 +42,7 @@ type state struct {
 	newestRun     string                                // the subject of the run that was started last
 	lastSubject   string                                // the greatest that was ever made
 	total         int                                   // items that were ever added
+	leased        int                                   // items whose lease runs out
 	over          int                                   // about how many subjects are over, and could leave
 	left          int                                   // how often something left
 	past          *past                                 // nil if nothing ever leaves
@@ -195,6 +196,12 @@ func (s *state) put(before, after *work.Item) {
 		if s.now != nil {
 			s.begin(after)
 		}
+	}
+	if runsOut(before.Lease) {
+		s.leased--
+	}
+	if runsOut(after.Lease) {
+		s.leased++
 	}
 	if after.Wait != nil {
 		s.asking[after.Subject] = true
@@ -437,11 +444,14 @@ func (l leases) end(subject string) {
 	}
 }
 
+// runsOut says whether there is a lease, and it has a term: a person's has none, and lasts for as long as it takes.
+func runsOut(l *work.Lease) bool { return l != nil && l.TTL != 0 }
+
 // begin lets the term of an item's lease run from now.
 func (s *state) begin(i *work.Item) {
 	s.leases.end(i.Subject)
-	if i.Lease.TTL == 0 {
-		return // a person's, for as long as it takes
+	if !runsOut(i.Lease) {
+		return
 	}
 	subject, token := i.Subject, i.Lease.Token
 	s.leases[subject] = &term{
@@ -503,7 +513,7 @@ func (s *state) renew(subject string, token work.Token) (work.Item, error) {
 	return *i, nil
 }
 
-// expiry says when the term of an item's lease is over.
+// expiry says when the term of an item's lease is over; zero if it has none, or that is not known: terms run only at the box that leads.
 func (s *state) expiry(subject string) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -535,9 +545,9 @@ func (s *state) endTerms() {
 	}
 }
 
-// counts returns how many items, leases and waiting claims there are.
+// counts returns how many items, leases that run out and waiting claims there are.
 func (s *state) counts() (items, leases, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.total, len(s.leases), s.queue.waiting
+	return s.total, s.leased, s.queue.waiting
 }

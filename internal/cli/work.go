@@ -232,8 +232,10 @@ and more; if the claim's sequence is greater, it says that the findings are answ
 				rows = append(rows, [2]string{"blocked in", string(w.BlockedFrom)})
 			}
 			if h := w.Holder; h != nil {
-				rows = append(rows, [2]string{"held by", safetext.Escape(h.Actor)}, [2]string{"session", h.Session},
-					[2]string{"expires", stamp(h.ExpiresAt)})
+				rows = append(rows, [2]string{"held by", safetext.Escape(h.Actor)}, [2]string{"session", h.Session})
+				if !h.ExpiresAt.IsZero() {
+					rows = append(rows, [2]string{"expires", stamp(h.ExpiresAt)})
+				}
 			}
 			if w.Branch != "" {
 				rows = append(rows, [2]string{"branch", safetext.Escape(w.Branch)})
