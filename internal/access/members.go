@@ -405,6 +405,12 @@ func JoinedBy(e ledger.Event) (Member, bool) {
 	return Member{ID: p.ID, Name: p.Name, Key: p.Key.String(), Addresses: p.Addresses, Joined: p.At}, true
 }
 
+// Withdrawn says whether an event on members withdraws an invitation.
+func Withdrawn(e ledger.Event) bool {
+	var p MemberEvent
+	return e.Type == MemberLeft && json.Unmarshal(e.Payload, &p) == nil && p.ID == 0
+}
+
 // count says who votes. Two boxes are no better than one: if either dies the other one can't go on. So the second box learns, until there
 // is a third; and who votes goes on to, as a voter is not made a learner again.
 func (m *Members) count() {

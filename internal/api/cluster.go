@@ -64,6 +64,7 @@ type ClusterStatus struct {
 	Committed uint64         `json:"committed"` // events that are stored for ever, as far as the box that was asked knows
 	Level     int            `json:"level"`     // of the ledger
 	Members   []MemberStatus `json:"members"`
+	Withdrawn bool           `json:"withdrawn,omitempty"` // in the answer to a leave: an invitation was withdrawn, and no box taken out
 }
 
 // InCluster is how the cluster of a box is, in short.

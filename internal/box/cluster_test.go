@@ -504,10 +504,10 @@ func TestLeaveAlone(t *testing.T) {
 		}
 		s = g.start(o, one.ID)
 		g.leader()
-		if err := s.LeaveCluster(work.OperatorActor, "b", ""); err != nil {
+		if _, err := s.LeaveCluster(work.OperatorActor, "b", ""); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.LeaveCluster(work.OperatorActor, "a", ""); !errors.Is(err, access.ErrLastMember) {
+		if _, err := s.LeaveCluster(work.OperatorActor, "a", ""); !errors.Is(err, access.ErrLastMember) {
 			t.Errorf("the last one, while it runs: %v", err)
 		}
 		g.until("the log has it alone", func() bool {
@@ -626,6 +626,29 @@ func TestSetAside(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of a name that a box has, and an invitation for its place, a leave withdraws the invitation first, and says so; the box is taken out by the next one.
+func TestLeaveWithdraws(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := three(t)
+		leader := g.leader()
+		other, _ := leader.Members().ByID(g.others(leader)[0].id)
+		name := other.Name
+		if _, _, err := leader.InviteMember(work.OperatorActor, api.NewMember{Name: name, Replaces: name}, ""); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			key                string
+			withdrawn, remains bool
+		}{{"first", true, true}, {"first", true, true}, {"second", false, false}, {"first", true, false}} {
+			withdrawn, err := leader.LeaveCluster(work.OperatorActor, name, c.key)
+			if _, in := leader.Members().Named(name); err != nil || withdrawn != c.withdrawn || in != c.remains {
+				t.Errorf("%s: withdrawn %v, still in %v, %v", c.key, withdrawn, in, err)
+			}
+		}
+	})
 }
 
 // The files of outputs that the box which leads removes go from the other boxes' disks too, once they have signed the event.

@@ -92,14 +92,14 @@ func (b *Box) takeIn(key string, c access.MemberCommand) (access.Member, error) 
 	return one, nil
 }
 
-// LeaveCluster takes a box out of the cluster, or withdraws its invitation.
-func (b *Box) LeaveCluster(actor, name, key string) error {
+// LeaveCluster withdraws the invitation of a name, or takes the box out of the cluster that has it. It says which.
+func (b *Box) LeaveCluster(actor, name, key string) (withdrawn bool, err error) {
 	if b.shared == nil {
-		return access.ErrNoCluster
+		return false, access.ErrNoCluster
 	}
 	c := access.LeaveCluster{Name: name, At: b.stampNow(), Actor: actor, Key: orNewKey(key)}
-	_, err := ofMembers.record(b, members, c.Key, c)
-	return err
+	r, err := ofMembers.record(b, members, c.Key, c)
+	return err == nil && access.Withdrawn(r.event), err
 }
 
 // RaiseLevel raises the ledger's level: who calls it knows that the programs of all boxes know it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -282,12 +283,12 @@ func (a *app) clusterLeaveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "leave [NAME]",
 		Short: "Take a box out of the cluster; or have the last one stand alone",
-		Long: `Leave takes a box out of the cluster: the one in the directory, or the one that is named, or withdraws the invitation of a name. The box that
-has left stops, and does not come back with what it has; its directory can go.
+		Long: `Leave takes a box out of the cluster: the one in the directory, or the one that is named. If there is an invitation for that name, it withdraws that
+instead, and says so. The box that has left stops, and does not come back with what it has; its directory can go.
 
 The last box can't leave so: stop it, and leave, in its directory, makes it a box that stands alone, as it was before.
 
-With --json it prints what cluster status has then.`,
+With --json it prints what cluster status has then, and withdrawn if it was an invitation.`,
 		Example: `  signalbox cluster leave c`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -320,10 +321,23 @@ With --json it prints what cluster status has then.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, s)
 			}
-			fmt.Fprintf(a.Out, "%s is out of the cluster\n", safetext.Escape(name))
+			fmt.Fprintln(a.Out, outWords(name, s))
 			return nil
 		},
 	}
+}
+
+// outWords says what a leave has done, by the answer to it.
+func outWords(name string, s api.ClusterStatus) string {
+	shown := safetext.Escape(name)
+	if !s.Withdrawn {
+		return shown + " is out of the cluster"
+	}
+	text := "the invitation for " + shown + " is withdrawn"
+	if slices.ContainsFunc(s.Members, func(m api.MemberStatus) bool { return m.Name == name && m.Role != api.RoleInvited }) {
+		text += fmt.Sprintf("; the box %s is still in the cluster: call it again to take that out", shown)
+	}
+	return text
 }
 
 func (a *app) clusterRejoinCommand() *cobra.Command {

@@ -374,14 +374,16 @@ func (s *Server) clusterRoutes() []route {
 			return s.inviteMember(p, q, key)
 		})},
 		{"POST /v1/cluster/members/{name}/leave", access.ToOwn, 0, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
+			withdrawn := false
 			key, err := keyOf(r, p)
 			if err == nil {
-				err = s.box.LeaveCluster(p.Actor(), r.PathValue("name"), key)
+				withdrawn, err = s.box.LeaveCluster(p.Actor(), r.PathValue("name"), key)
 			}
 			if err != nil {
 				return err
 			}
 			v, err := s.cluster.Status(r.Context())
+			v.Withdrawn = withdrawn
 			return reply(w, v, err)
 		}},
 		{"POST /v1/cluster/join", access.ToJoin, maxJoin, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {

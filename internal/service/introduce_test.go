@@ -227,7 +227,7 @@ func TestTakenOutWhileDown(t *testing.T) {
 		return err == nil
 	})
 	c.stop()
-	if err := a.Box.LeaveCluster(work.OperatorActor, "c", ""); err != nil {
+	if _, err := a.Box.LeaveCluster(work.OperatorActor, "c", ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []*neighbour{a, b} {
