@@ -139,13 +139,13 @@ Take the key from somebody you trust, not from the copy you check.`,
 				return errQuiet
 			case err != nil:
 				if p.archive == "" {
-					err = fmt.Errorf("%w\n`signalbox ledger repair` holds both copies against the signed root, and rebuilds what is damaged", err)
+					err = fmt.Errorf("%w\n%s", err, a.mendWords())
 				}
 				return fmt.Errorf("the ledger does not verify: %w", err)
 			case !a.JSON:
 				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.Paint(command.Green, "verified"),
 					english.Count(int(r.Events), "event"), english.Count(r.Subjects, "subject"), english.Count(r.Blobs, "blob"))
-				a.verifyNotes(r)
+				a.verifyNotes(r, p.archive == "" && a.inCluster())
 				a.rows([][2]string{{"signed by", safetext.Escape(r.Checkpoint.Origin)}, {"root", r.Checkpoint.Root.String()}})
 				fmt.Fprintln(a.Out, `
 This proves that the holder of the key signed these events in this order, and
@@ -162,8 +162,22 @@ could read it.`)
 	return cmd
 }
 
-// verifyNotes says what is no fault, but worth knowing.
-func (a *app) verifyNotes(r archive.Verified) {
+// inCluster reports whether the box in the directory is a member of a cluster, whatever became of the file that says so.
+func (a *app) inCluster() bool {
+	_, err := membership.Read(a.dir)
+	return !errors.Is(err, membership.ErrNone)
+}
+
+// mendWords says what mends the ledger of the box in the directory.
+func (a *app) mendWords() string {
+	if a.inCluster() {
+		return "this box is in a cluster: stop it, and `signalbox cluster rejoin` has it fetch all from the others, under a new id"
+	}
+	return "`signalbox ledger repair` holds both copies against the signed root, and rebuilds what is damaged"
+}
+
+// verifyNotes says what is no fault, but worth knowing. A member's log that began anew has no events from before, and is not given any.
+func (a *app) verifyNotes(r archive.Verified, member bool) {
 	note := func(format string, args ...any) {
 		fmt.Fprintf(a.Out, "%s: %s\n", a.Paint(command.Yellow, "note"), fmt.Sprintf(format, args...))
 	}
@@ -176,7 +190,7 @@ func (a *app) verifyNotes(r archive.Verified) {
 	if r.Unreferenced > 0 {
 		note("%s, whole, that no sealed event refers to", english.Count(int(r.Unreferenced), "blob"))
 	}
-	if r.Single > 0 {
+	if r.Single > 0 && !member {
 		note("the first %s are in bundles only; `signalbox ledger repair` makes the log's files for them", english.Count(int(r.Single), "event"))
 	}
 }

@@ -410,3 +410,32 @@ func TestRepairInCluster(t *testing.T) {
 		t.Errorf("%d: %s%s", code, out, errOut)
 	}
 }
+
+// Of a damaged archive of a box in a cluster, verify says what mends it there.
+func TestVerifyInCluster(t *testing.T) {
+	for name, damage := range map[string]string{"its log": "archive/log/member-*.log", "a bundle": "archive/tile/entries/000.p/*"} {
+		dir := recordSome(t, exitRecord("done"))
+		if _, err := service.InitCluster(t.Context(), box.Options{Dir: box.Dir(dir)}, "a", []string{"127.0.0.1:7443"}); err != nil {
+			t.Fatal(err)
+		}
+		if code, out, errOut := run(t, command.Env{}, "ledger", "verify", "--dir", dir); code != 0 || strings.Contains(out, "ledger repair") {
+			t.Errorf("whole: %d: %s%s", code, out, errOut)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, damage))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%s: %q, %v", name, files, err)
+		}
+		data, err := os.ReadFile(files[0])
+		if err == nil {
+			data[len(data)/2] ^= 1
+			err = os.WriteFile(files[0], data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, out, errOut := run(t, command.Env{}, "ledger", "verify", "--dir", dir)
+		if code == 0 || !strings.Contains(errOut, "`signalbox cluster rejoin`") || strings.Contains(errOut, "ledger repair") {
+			t.Errorf("%s: %d: %s%s", name, code, out, errOut)
+		}
+	}
+}
