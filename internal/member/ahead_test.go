@@ -1,6 +1,8 @@
 package member
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -42,5 +44,18 @@ func TestFarAhead(t *testing.T) {
 				t.Errorf("%s of term %d: it has written %d", name, term, highest)
 			}
 		}
+	}
+}
+
+// A member that is told that more is committed than it has stops. Its log may be whole, so it is to be started again first.
+func TestContradicted(t *testing.T) {
+	m := starts(t)
+	answers(m, 2, 44, 5)
+	answers(m, 3, 44, 5)
+	beat := &pb.Message{Type: pb.MsgHeartbeat.Enum(), From: new(uint64(2)), To: new(uint64(1)), Term: new(uint64(6)), Commit: new(uint64(99))}
+	m.Receive(Message{From: 2, To: 1, raft: beat})
+	err := m.Next().Stop
+	if !errors.Is(err, ErrContradicted) || strings.Contains(err.Error(), "log is damaged") {
+		t.Errorf("it stops with %v", err)
 	}
 }

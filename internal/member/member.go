@@ -83,7 +83,7 @@ type Output struct {
 	Reads  []uint64      // the reads that may be answered once Apply is applied
 	Fetch  []ledger.Hash // blobs that entries wait for: any member may have them
 	Behind *Mark         // fetch the archive up to here from the leader, then call Fetched
-	Stop   error         // the member takes part no more: ErrRemoved, ErrBehind, or a Damage
+	Stop   error         // the member takes part no more: ErrRemoved, ErrBehind, ErrContradicted, or a Damage
 }
 
 // Empty says that there is nothing to do.
@@ -123,6 +123,9 @@ var (
 	ErrBlob      = errors.New("a blob that the event names is not here, and nothing was stored: store it first")
 	ErrRemoved   = errors.New("this member was removed from the cluster, and does not come back with what it has: signalbox cluster invite there, and signalbox cluster join with another directory, have its machine join anew")
 	ErrBehind    = errors.New("this member has acknowledged more than its disk holds: the disk was lost, emptied or put back; signalbox cluster rejoin joins it under a new id")
+
+	// ErrContradicted does not say whose fault it is: a start reads this log again, and asks the others what it has acknowledged.
+	ErrContradicted = errors.New("another member and this one's log contradict each other: start this box again; if it stops again, its disk was put back, or is damaged, and signalbox cluster rejoin joins it under a new id")
 )
 
 // Member is one member of a cluster. Its methods are not for concurrent use.
@@ -252,7 +255,7 @@ func (m *Member) takePart() {
 func (m *Member) guard(call func()) {
 	defer func() {
 		if why := recover(); why != nil {
-			m.fail(damaged("%v", why))
+			m.fail(fmt.Errorf("%w (%v)", ErrContradicted, why))
 		}
 	}()
 	call()
