@@ -22,7 +22,7 @@ const maxReason = 1200
 var problems = map[string]string{
 	api.CodeNotFound: FlagNotFound, api.CodeConflict: FlagRefused, api.CodeHeld: FlagRefused, api.CodeNothing: FlagNotFound,
 	api.CodeInvalid: FlagInvalid, api.CodeUsage: FlagInvalid, api.CodeUnauthorized: FlagUnauthorized, api.CodeForbidden: FlagUnauthorized,
-	api.CodeBusy: FlagTryAgain, api.CodeStopping: FlagTryAgain, api.CodeUnknown: FlagTryAgain,
+	api.CodeBusy: FlagTryAgain, api.CodeStopping: FlagTryAgain, api.CodeUnknown: FlagTryAgain, api.CodeNoLeader: FlagTryAgain,
 	api.CodeCannotWrite: FlagBoxNotWritable, api.CodeInternal: FlagFailed, api.CodeFailed: FlagFailed,
 }
 

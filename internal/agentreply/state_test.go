@@ -142,7 +142,7 @@ func TestChain(t *testing.T) {
 func TestFailed(t *testing.T) {
 	for code, want := range map[string]string{
 		api.CodeNotFound: agentreply.FlagNotFound, api.CodeConflict: agentreply.FlagRefused, api.CodeHeld: agentreply.FlagRefused, api.CodeInvalid: agentreply.FlagInvalid,
-		api.CodeUnauthorized: agentreply.FlagUnauthorized, api.CodeForbidden: agentreply.FlagUnauthorized, api.CodeBusy: agentreply.FlagTryAgain, api.CodeUnknown: agentreply.FlagTryAgain, api.CodeCannotWrite: agentreply.FlagBoxNotWritable, "new": agentreply.FlagFailed,
+		api.CodeUnauthorized: agentreply.FlagUnauthorized, api.CodeForbidden: agentreply.FlagUnauthorized, api.CodeBusy: agentreply.FlagTryAgain, api.CodeUnknown: agentreply.FlagTryAgain, api.CodeNoLeader: agentreply.FlagTryAgain, api.CodeCannotWrite: agentreply.FlagBoxNotWritable, "new": agentreply.FlagFailed,
 	} {
 		got := agentreply.Failed(fmt.Errorf("asked: %w", &api.Problem{Code: code, Message: "no"}))
 		if got.Status != agentformat.StatusError || got.Flags[0].Name != want || got.Flags[0].Severity != agentformat.Error || got.Snapshot.Reason != "asked: no" {

@@ -257,6 +257,7 @@ const (
 	CodeStopping     = "stopping"
 	CodeCannotWrite  = "cannot_write"    // the box's log failed, and the box stops
 	CodeUnknown      = "unknown_outcome" // ask again with the same key
+	CodeNoLeader     = "no_leader"       // of the cluster that the box is in; ask again with the same key
 	CodeInternal     = "internal"
 )
 

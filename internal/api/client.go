@@ -29,6 +29,7 @@ type Client struct {
 	token    string
 	name     string // of the client that it speaks for, with these scopes; itself if empty
 	scopes   []access.Scope
+	stale    *Age // what it reads may be old; nil if not
 	http     *http.Client
 	patience time.Duration // for how long to go on asking a box that went away
 }
@@ -88,11 +89,28 @@ func ClientOver(carrier http.RoundTripper, token string) *Client {
 // middle of a request.
 const Patience = 15 * time.Second
 
+// leaderPatience is for how long a client goes on to ask while no box of a cluster leads. Another one leads 1 to 3 seconds after one dies, and each of these
+// answers comes after a box has waited 3 seconds for it: so two of them are too many for a change of leader.
+const leaderPatience = 5 * time.Second
+
 // WithPatience returns a client that goes on for this long to ask a box which
 // went away in the middle of a request.
 func (c *Client) WithPatience(d time.Duration) *Client {
 	other := *c
 	other.patience = d
+	return &other
+}
+
+// Age is how old may be what a box of a cluster has answered by what it has itself.
+type Age struct {
+	Known bool          // else the box has heard of none that leads since it was started
+	Age   time.Duration // since it last heard of one
+}
+
+// Stale returns a client for which a box answers what is only read by what it has, also if no box leads. How old that may be is in age after each request.
+func (c *Client) Stale(age *Age) *Client {
+	other := *c
+	other.stale = age
 	return &other
 }
 
@@ -202,16 +220,15 @@ func (c *Client) follow(ctx context.Context, id string, after uint64, f func(Eve
 			return refused
 		}
 		err = cmp.Or(err, ErrNoBox)
-		var p *Problem
-		again := errors.Is(err, ErrNoBox) || errors.As(err, &p) && p.Code == CodeStopping
+		again := askAgain(err)
 		if !again || !met || ctx.Err() != nil {
 			return err
 		}
 		if lost.IsZero() {
 			lost = time.Now()
 		}
-		if time.Since(lost) > c.patience {
-			return fmt.Errorf("the box went away, and none came back within %v: %w", c.patience, err)
+		if time.Since(lost) > c.patienceFor(err) {
+			return c.gaveUp(err)
 		}
 		select {
 		case <-time.After(followAgain):
@@ -312,19 +329,32 @@ func encode(body any) ([]byte, error) {
 // been carried out, and its key makes the box say so. Of one that only asks, it ends when
 // there is no box any more.
 func insist[T any](ctx context.Context, c *Client, method, path, key string, data []byte) (T, error) {
-	var lost time.Time // when the first answer was
+	var lost time.Time       // when the first answer was
+	var leaderless time.Time // since when no box leads; zero while one does
+	var open bool            // what was asked may be recorded
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		began := time.Now()
 		v, err := do[T](ctx, c, method, path, key, data)
-		var p *Problem
-		again := errors.Is(err, ErrNoBox) || errors.As(err, &p) && (p.Code == CodeUnknown || p.Code == CodeStopping)
-		if !again || c.patience == 0 || (lost.IsZero() || method == http.MethodGet) && Missing(err) || ctx.Err() != nil {
+		if !askAgain(err) || c.patience == 0 || (lost.IsZero() || method == http.MethodGet) && Missing(err) || ctx.Err() != nil {
 			return v, err
 		}
 		if lost.IsZero() {
 			lost = time.Now()
 		}
-		if time.Since(lost) > c.patience {
-			return v, fmt.Errorf("the box went away, and none came back within %v: %w", c.patience, err)
+		since := lost
+		if !NoLeader(err) {
+			leaderless, open = time.Time{}, open || method != http.MethodGet
+		} else if leaderless.IsZero() {
+			leaderless = began
+		}
+		if NoLeader(err) {
+			since = leaderless
+		}
+		if time.Since(since) > c.patienceFor(err) {
+			if err = c.gaveUp(err); open && NoLeader(err) {
+				err = fmt.Errorf("%w. What was asked before may be recorded all the same: look before you ask for it again", err)
+			}
+			return v, err
 		}
 		select {
 		case <-time.After(pause):
@@ -334,10 +364,56 @@ func insist[T any](ctx context.Context, c *Client, method, path, key string, dat
 	}
 }
 
+// NoLeader reports whether an error says that no box of a cluster leads.
+func NoLeader(err error) bool {
+	p, answered := errors.AsType[*Problem](err)
+	return answered && p.Code == CodeNoLeader
+}
+
+// askAgain reports whether a request that failed with an error may be carried out if it is sent again.
+func askAgain(err error) bool {
+	p, answered := errors.AsType[*Problem](err)
+	return errors.Is(err, ErrNoBox) || answered && (p.Code == CodeUnknown || p.Code == CodeStopping || p.Code == CodeNoLeader)
+}
+
+// patienceFor is for how long the client goes on to ask after an error.
+func (c *Client) patienceFor(err error) time.Duration {
+	if NoLeader(err) {
+		return min(c.patience, leaderPatience)
+	}
+	return c.patience
+}
+
+// gaveUp is the error of a client that asks no more.
+func (c *Client) gaveUp(err error) error {
+	p, answered := errors.AsType[*Problem](err)
+	switch {
+	case answered && p.Code == CodeNoLeader:
+		return err
+	case answered && p.Code == CodeUnknown:
+		return fmt.Errorf("asked again and again for %v, with the same answer: %w", c.patience, err)
+	}
+	return fmt.Errorf("the box went away, and none came back within %v: %w", c.patience, err)
+}
+
+// take keeps how old an answer may be.
+func (a *Age) take(h http.Header) {
+	if ms, err := strconv.ParseInt(h.Get(AgeHeader), 10, 64); err == nil {
+		*a = Age{Known: true, Age: time.Duration(ms) * time.Millisecond}
+	}
+}
+
 func (c *Client) send(ctx context.Context, method, path, key string, body []byte) (*http.Response, error) {
 	address, err := c.locate()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoBox, err)
+	}
+	if c.stale != nil && method == http.MethodGet {
+		mark := "?"
+		if strings.Contains(path, mark) {
+			mark = "&"
+		}
+		path += mark + "stale=ok"
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+hostOf(address)+path, bytes.NewReader(body))
 	if err != nil {
@@ -362,6 +438,9 @@ func (c *Client) send(ctx context.Context, method, path, key string, body []byte
 		return nil, fmt.Errorf("%w at %s: %w", ErrNoBox, address, err)
 	}
 	if resp.StatusCode < 400 {
+		if c.stale != nil {
+			c.stale.take(resp.Header)
+		}
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
@@ -82,8 +83,11 @@ const noLeader = "too few of its boxes answer each other, and nothing is recorde
 // Short says how the cluster is in short.
 func (s ClusterStatus) Short() InCluster {
 	short := InCluster{Self: s.Self, Leader: s.Leader}
-	if s.Leader == "" {
+	switch {
+	case s.Leader == "":
 		short.Problem = noLeader
+	case s.LeaderLost():
+		short.Leader, short.Problem = "", s.Leader+" led, and is not reached: another box leads soon, if enough of them answer each other"
 	}
 	for _, m := range s.Members {
 		if m.Role == RoleInvited {
@@ -102,6 +106,13 @@ func (s ClusterStatus) Short() InCluster {
 		}
 	}
 	return short
+}
+
+// LeaderLost reports whether the box that is said to lead does not answer the one that was asked.
+func (s ClusterStatus) LeaderLost() bool {
+	return slices.ContainsFunc(s.Members, func(m MemberStatus) bool {
+		return s.Leader != "" && m.Name == s.Leader && m.Role != RoleInvited && m.State == MemberNotReached
+	})
 }
 
 // Words says it in a line, without the problem.

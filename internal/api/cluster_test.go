@@ -18,6 +18,8 @@ func TestShort(t *testing.T) {
 			InCluster{Self: "a", Leader: "b", Boxes: 3, Answer: 2, Problem: "b: its disk is full"}, "this is the box a of a cluster: b leads; 2 of 3 answer"},
 		{ClusterStatus{Self: "a", Leader: "b", Members: []MemberStatus{member("b", MemberLeads, "x"), member("a", MemberFollows, "it differs")}},
 			InCluster{Self: "a", Leader: "b", Boxes: 2, Answer: 2, Problem: "it differs"}, "this is the box a of a cluster: b leads; 2 of 2 answer"},
+		{ClusterStatus{Self: "b", Leader: "a", Members: []MemberStatus{member("a", MemberNotReached, ""), member("b", MemberFollows, ""), member("c", MemberFollows, "")}},
+			InCluster{Self: "b", Boxes: 3, Answer: 2, Problem: "a led, and is not reached: another box leads soon, if enough of them answer each other"}, "this is the box b of a cluster: no box leads; 2 of 3 answer"},
 		{ClusterStatus{Self: "a", Members: []MemberStatus{member("a", MemberFollows, ""), member("b", MemberNotReached, "")}},
 			InCluster{Self: "a", Boxes: 2, Answer: 1, Problem: noLeader}, "this is the box a of a cluster: no box leads; 1 of 2 answer"},
 	} {

@@ -300,7 +300,7 @@ func (c *client) add() *item {
 
 // open says of a refusal that nobody knows what became of the request.
 func open(p *api.Problem) bool {
-	return slices.Contains([]string{api.CodeUnknown, api.CodeStopping, api.CodeBusy, api.CodeCannotWrite, api.CodeInternal}, p.Code)
+	return slices.Contains([]string{api.CodeUnknown, api.CodeNoLeader, api.CodeStopping, api.CodeBusy, api.CodeCannotWrite, api.CodeInternal}, p.Code)
 }
 
 // strange keeps what no call should be answered.

@@ -366,7 +366,7 @@ func (m *machine) putBack(older string) {
 // rejoin has a box that does not run come back under a new id, and tries again while no other one leads.
 func (m *machine) rejoin() (err error) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		if _, err = m.run("cluster", "rejoin"); err == nil || !strings.Contains(err.Error(), "ask again") || time.Now().After(deadline) {
+		if _, err = m.run("cluster", "rejoin"); err == nil || !strings.Contains(err.Error(), "ask again") && !strings.Contains(err.Error(), "no box of the cluster leads") || time.Now().After(deadline) {
 			return err
 		}
 	}

@@ -236,7 +236,7 @@ A voter counts for what is stored: two of three are enough. A learner gets the l
 
 With --json it prints ledger, self, term, leader, committed, level, and members: an array of name, id, role (voter, learner, leaving or
 invited), size and root of the last checkpoint, lag (events that it does not have yet), level, state (leads, follows, fetches,
-not reached; expires for an invitation), addresses, version, problem and expires_at. It is 1 if no box leads.`,
+not reached; expires for an invitation), addresses, version, problem and expires_at. It is 1 if no box leads, or the one that did is not reached.`,
 		Example: `  signalbox cluster status
   signalbox cluster status --json`,
 		Args: none,
@@ -250,7 +250,7 @@ not reached; expires for an invitation), addresses, version, problem and expires
 			} else {
 				a.showCluster(s)
 			}
-			if err == nil && s.Leader == "" {
+			if err == nil && (s.Leader == "" || s.LeaderLost()) {
 				err = command.Exit(command.ExitFailure)
 			}
 			return err
@@ -259,9 +259,12 @@ not reached; expires for an invitation), addresses, version, problem and expires
 }
 
 func (a *app) showCluster(s api.ClusterStatus) {
-	if s.Leader == "" {
+	switch {
+	case s.Leader == "":
 		fmt.Fprintln(a.Out, a.Paint(command.Red, "no box leads")+": too few of them answer each other; nothing is recorded until they do")
-	} else {
+	case s.LeaderLost():
+		fmt.Fprintf(a.Out, "%s: another box leads soon, if enough of them answer each other; nothing is recorded until then\n", a.Paint(command.Red, safetext.Escape(s.Leader)+" led, and is not reached"))
+	default:
 		fmt.Fprintf(a.Out, "%s leads; %d events\n", a.Paint(command.Bold, safetext.Escape(s.Leader)), s.Committed)
 	}
 	t := command.NewTable("NAME", "ID", "ROLE", "STATE", "SIGNED", "LAG", "LEVEL", "ADDRESS", "")

@@ -218,6 +218,8 @@ func (a *app) deliver(ctx context.Context, c config.Config, settings func() (con
 				return err
 			}
 			continue
+		case own == nil && last.ID != "" && api.NoLeader(err):
+			return fmt.Errorf("%w. %s goes on when one leads again; `signalbox run` watches it then", err, last.ID)
 		case err != nil && !errors.Is(err, errQuestions):
 			return err
 		}

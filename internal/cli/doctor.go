@@ -152,7 +152,12 @@ func (a *app) runnersNow(ctx context.Context) []api.Runner {
 	if !a.running() {
 		return nil
 	}
-	all, err := ask(ctx, a, a.token, func(c *api.Client) ([]api.Runner, error) { return c.Runners(ctx) })
+	all, err := ask(ctx, a, a.token, func(c *api.Client) ([]api.Runner, error) {
+		if s, err := c.Status(ctx); err != nil || s.Cluster != nil && s.Cluster.Leader == "" { // who leads knows them
+			return nil, err
+		}
+		return c.Runners(ctx)
+	})
 	if err != nil {
 		return nil
 	}
@@ -417,6 +422,8 @@ func (a *app) diagnoseBox(ctx context.Context, say func(name, state, format stri
 func diagnoseCluster(c *api.InCluster, say func(name, state, format string, args ...any)) {
 	switch {
 	case c == nil:
+	case c.Leader == "":
+		say("cluster", command.Missing, "a box that leads; %s; %s", safetext.Escape(c.Words()), safetext.Escape(c.Problem))
 	case c.Problem != "":
 		say("cluster", command.Missing, "%s; %s", safetext.Escape(c.Words()), safetext.Escape(c.Problem))
 	case c.Answer < c.Boxes:

@@ -30,7 +30,22 @@ type status struct {
 	Messages *api.Messages    `json:"messages,omitempty"` // that people were not told yet
 	Cluster  *api.InCluster   `json:"cluster,omitempty"`  // of the box
 	Claims   []claimed        `json:"claims,omitempty"`
+	Old      *old             `json:"old,omitempty"` // it may be, as no box of the cluster leads
 	inbox    []api.Question   // of all runs
+}
+
+// old is how old may be what a box of a cluster has, if none leads.
+type old struct {
+	AgeMS *int64 `json:"age_ms,omitempty"` // since the box last heard of one that leads; left out if it has not since it was started
+}
+
+// words say it to a person.
+func (o old) words() string {
+	since := "this box has heard of none that leads since it was started"
+	if o.AgeMS != nil {
+		since = "this box last heard of one " + evidence.Length((time.Duration(*o.AgeMS) * time.Millisecond).Round(time.Second)) + " ago"
+	}
+	return "no box of the cluster leads: nothing is recorded until one does (`signalbox cluster status`). This is what the box here has, and it may be old: " + since
 }
 
 // settingsStatus is which settings a box that runs goes by.
@@ -57,7 +72,7 @@ func (a *app) statusCommand() *cobra.Command {
 other runs, and about work by hand, wait for you, which work by hand the box runs the checks on, whether a box runs and can write, how many events are in the ledger, and how far the box, which
 looks through them again and again, is with that; and if the settings were changed since the box started, or somebody whom
 they name (notify) could not be told of something. Of a box in a cluster it says which one it is, who leads, and how many answer. It does not need a box to be running,
-unless that is in a cluster.
+unless that is in a cluster. If no box of the cluster leads, it shows what this one has, says how old that may be, and is 1.
 
 Of each task that is checked, reviewed or about to be merged, status shows the first line of what who worked on it
 claims; signalbox show has all of it.
@@ -66,7 +81,7 @@ With --json it prints the run, if there is one: unprotected says in words which 
 forged, and each task has a protection, held or none. Beside it are box (writable, and the reason if it is
 not; runners, why none of those that have joined reaches it), ledger (events, scrubbed, scrubbed_since), to_check (work by hand that the box runs the checks on: work, branch, more),
 settings (those that a box that runs goes by: file, digest, since, and changed if the file has others now), messages (what people
-were not told yet, if the settings have somebody told: undelivered, since, error, dropped), cluster (of a box that is in one: self, leader, boxes, answer, problem) and claims (work, by, at, text and more, as in work show).
+were not told yet, if the settings have somebody told: undelivered, since, error, dropped), cluster (of a box that is in one: self, leader, boxes, answer, problem), old (what is shown may be, as no box of the cluster leads: age_ms, since the box last heard of one that does) and claims (work, by, at, text and more, as in work show).
 
 ` + agentHelp,
 		Args: cobra.MaximumNArgs(1),
@@ -77,6 +92,9 @@ were not told yet, if the settings have somebody told: undelivered, since, error
 			}
 			running := a.running()
 			s, err := look(cmd.Context(), a, func(c *api.Client) (status, error) { return statusOf(cmd.Context(), c, args) })
+			if !agent && api.NoLeader(err) {
+				s, err = a.oldStatus(cmd.Context(), args)
+			}
 			if agent {
 				var reply any
 				if err == nil {
@@ -94,7 +112,10 @@ were not told yet, if the settings have somebody told: undelivered, since, error
 				s.Settings.Changed = a.changedSettings(&s.Settings.Settings)
 			}
 			if a.JSON {
-				return command.WriteJSON(a.Out, s)
+				return errors.Join(command.WriteJSON(a.Out, s), s.exit())
+			}
+			if s.Old != nil {
+				fmt.Fprintln(a.Out, a.Paint(command.Yellow, s.Old.words()))
 			}
 			a.showRun(s.Run, running)
 			a.showClaims(s.Claims)
@@ -106,11 +127,31 @@ were not told yet, if the settings have somebody told: undelivered, since, error
 			if s.Settings != nil && s.Settings.Changed != "" {
 				fmt.Fprintln(a.Out, a.Paint(command.Yellow, s.Settings.Changed))
 			}
-			return nil
+			return s.exit()
 		},
 	}
 	formatFlag(cmd, &format)
 	return cmd
+}
+
+// oldStatus is what the box of a cluster has, of which none leads.
+func (a *app) oldStatus(ctx context.Context, args []string) (status, error) {
+	var age api.Age
+	s, err := look(ctx, a, func(c *api.Client) (status, error) { return statusOf(ctx, c.Stale(&age), args) })
+	s.Old = &old{}
+	if age.Known {
+		ms := age.Age.Milliseconds()
+		s.Old.AgeMS = &ms
+	}
+	return s, err
+}
+
+// exit is the exit code of the command that has shown it.
+func (s status) exit() error {
+	if s.Old != nil {
+		return errQuiet
+	}
+	return nil
 }
 
 func statusOf(ctx context.Context, c *api.Client, args []string) (status, error) {

@@ -45,7 +45,7 @@ func TestStatusLines(t *testing.T) {
 		}
 	}
 	for state, is := range map[string]*api.InCluster{
-		"": nil, command.Fine: {Boxes: 3, Answer: 3}, command.Warning: {Boxes: 3, Answer: 2}, command.Missing: {Boxes: 3, Answer: 3, Problem: "one differs"},
+		"": nil, command.Fine: {Leader: "a", Boxes: 3, Answer: 3}, command.Warning: {Leader: "a", Boxes: 3, Answer: 2}, command.Missing: {Leader: "a", Boxes: 3, Answer: 3, Problem: "one differs"},
 	} {
 		got := ""
 		diagnoseCluster(is, func(_, state, _ string, _ ...any) { got = state })

@@ -66,7 +66,7 @@ var (
 // later reports whether what has failed with an error can be taken when it is said again, to this box's conductor or to another's.
 func later(p *api.Problem) bool {
 	switch p.Code {
-	case api.CodeStopping, api.CodeUnknown, api.CodeCannotWrite, api.CodeBusy:
+	case api.CodeStopping, api.CodeUnknown, api.CodeNoLeader, api.CodeCannotWrite, api.CodeBusy:
 		return true
 	}
 	return false

@@ -31,7 +31,7 @@ type Cluster interface {
 	Leader() (http.RoundTripper, bool)
 	// Changed returns a channel that is closed when another box leads, or this one is ready to.
 	Changed() <-chan struct{}
-	// Heard says when this box last heard from the one that leads.
+	// Heard says when this box last heard from the one that leads, or led; zero if it has not since it was started.
 	Heard() time.Time
 	// ByKey returns the box of the cluster that has the key of this hash.
 	ByKey(hash string) (access.Member, bool)
@@ -79,6 +79,8 @@ var (
 	answeredFromFold = []string{
 		"GET /v1/work", "GET /v1/work/{id}", "GET /v1/events", "GET /v1/events/{sequence}/proof", "GET /v1/conversations/{id}", "GET /v1/tokens",
 	}
+	// answeredOld are those that it answers from what it has folded only for who takes what may be old: the one that leads also knows what agents do now.
+	answeredOld = []string{"GET /v1/runs", "GET /v1/runs/{run}", "GET /v1/questions"}
 )
 
 // introducePath is where a member that this box does not know says that it has joined.
@@ -94,7 +96,7 @@ const (
 )
 
 var (
-	errNoLeader   = fmt.Errorf("%w: no box of the cluster leads now, as too few answer each other: ask again with the same key", engine.ErrNotReady)
+	errNoLeader   = errors.New("no box of the cluster leads, as too few of its boxes answer each other: nothing is recorded until they do; `signalbox cluster status` shows them")
 	errLeaderGone = fmt.Errorf("%w: the box that leads did not answer: ask again with the same key", engine.ErrUnknown)
 	errPassed     = errors.New("only a box of the cluster passes requests on: leave out " + passedHeader + ", " + keyHeader + ", " + secureHeader + " and " + boxHeader)
 )
@@ -204,9 +206,11 @@ func (s *Server) settle(w http.ResponseWriter, r *http.Request, asked route) (el
 	}
 	o, _ := r.Context().Value(originKey{}).(origin)
 	fold := slices.Contains(answeredFromFold, asked.pattern)
-	if fold && r.URL.Query().Get("stale") == "ok" {
+	if (fold || slices.Contains(answeredOld, asked.pattern)) && r.URL.Query().Get("stale") == "ok" {
 		w.Header().Set(api.EventsHeader, strconv.FormatUint(s.box.Folded(), 10))
-		w.Header().Set(api.AgeHeader, strconv.FormatInt(max(0, time.Since(s.cluster.Heard()).Milliseconds()), 10))
+		if heard := s.cluster.Heard(); !heard.IsZero() {
+			w.Header().Set(api.AgeHeader, strconv.FormatInt(max(0, time.Since(heard).Milliseconds()), 10))
+		}
 		return nil, r, none, nil
 	}
 	waiting, cancel := context.WithTimeout(r.Context(), leaderPatience)

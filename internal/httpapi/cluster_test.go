@@ -25,7 +25,8 @@ import (
 
 // fakeCluster is a cluster that is as a test says.
 type fakeCluster struct {
-	peer *pin.Key // of the only other box
+	peer  *pin.Key // of the only other box
+	never bool     // it has heard of none that leads
 
 	mu      sync.Mutex
 	term    context.Context // nil if this box does not lead
@@ -71,7 +72,12 @@ func (c *fakeCluster) ByKey(hash string) (access.Member, bool) {
 	return one, hash == one.Key
 }
 
-func (*fakeCluster) Heard() time.Time { return time.Now().Add(-70 * time.Millisecond) }
+func (c *fakeCluster) Heard() time.Time {
+	if c.never {
+		return time.Time{}
+	}
+	return time.Now().Add(-70 * time.Millisecond)
+}
 func (*fakeCluster) Self() access.Member {
 	return access.Member{ID: 1, Name: "a", Addresses: []string{"192.0.2.1:7443"}}
 }
@@ -174,7 +180,7 @@ func TestNoLeader(t *testing.T) {
 			method, path, _ := strings.Cut(route, " ")
 			began := time.Now()
 			w := askOf(t, s, method, path)
-			if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), `"code":"`+api.CodeUnknown+`"`) {
+			if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), `"code":"`+api.CodeNoLeader+`"`) {
 				t.Errorf("%s: %d %s", route, w.Code, w.Body)
 			}
 			if took := time.Since(began); took < leaderPatience || took > leaderPatience+foldPatience {
@@ -236,8 +242,17 @@ func TestReads(t *testing.T) {
 		if w.Code != http.StatusOK || time.Since(began) != 0 || w.Header().Get(api.EventsHeader) != fmt.Sprint(s.box.Folded()) || w.Header().Get(api.AgeHeader) != "70" {
 			t.Errorf("what may be old: %d %v after %v", w.Code, w.Header(), time.Since(began))
 		}
-		if w := askOf(t, s, http.MethodGet, "/v1/runs?stale=ok"); w.Body.String() != "elsewhere" || w.Header().Get(api.AgeHeader) != "" {
-			t.Errorf("what no other box answers: %s", w.Body)
+		for _, path := range []string{"/v1/runs?stale=ok", "/v1/runs/latest?stale=ok", "/v1/questions?stale=ok"} {
+			if w := askOf(t, s, http.MethodGet, path); w.Body.String() == "elsewhere" || w.Code < 400 && w.Header().Get(api.AgeHeader) != "70" {
+				t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
+			}
+		}
+		if w := askOf(t, s, http.MethodGet, "/v1/runs/latest/watch?stale=ok"); w.Body.String() != "elsewhere" {
+			t.Errorf("what goes on: %s", w.Body)
+		}
+		c.never = true
+		if w := askOf(t, s, http.MethodGet, "/v1/work?stale=ok"); w.Code != http.StatusOK || w.Header().Values(api.AgeHeader) != nil || w.Header().Get(api.EventsHeader) == "" {
+			t.Errorf("of a box that has heard of none that leads: %d %v", w.Code, w.Header())
 		}
 	})
 }
@@ -329,7 +344,7 @@ func TestDeposed(t *testing.T) {
 		}
 		end()
 		<-over
-		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), api.CodeStopping) && !strings.Contains(w.Body.String(), api.CodeUnknown) {
+		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), api.CodeStopping) && !strings.Contains(w.Body.String(), api.CodeNoLeader) {
 			t.Errorf("a claim at a box that leads no more: %d %s", w.Code, w.Body)
 		}
 	})

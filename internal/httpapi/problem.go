@@ -30,6 +30,7 @@ var problems = []struct {
 	{access.ErrRedeemed, http.StatusForbidden, api.CodeForbidden},
 	{access.ErrNoPlaceThere, http.StatusForbidden, api.CodeForbidden},
 	{access.ErrPlaceTaken, http.StatusForbidden, api.CodeForbidden},
+	{errNoLeader, http.StatusServiceUnavailable, api.CodeNoLeader},
 	{errManyJoins, http.StatusServiceUnavailable, api.CodeBusy},
 	{errNoSecure, http.StatusConflict, api.CodeConflict},
 	{errNotFar, http.StatusConflict, api.CodeConflict},

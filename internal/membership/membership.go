@@ -159,7 +159,7 @@ func rejoin(ctx context.Context, old, fresh *pin.Key, m Membership) (joined api.
 			return joined, false, nil
 		}
 		if p, answered := errors.AsType[*api.Problem](err); answered {
-			again = again || p.Code == api.CodeUnknown || p.Code == api.CodeStopping
+			again = again || p.Code == api.CodeNoLeader || p.Code == api.CodeUnknown || p.Code == api.CodeStopping
 			if p.Code == api.CodeUnauthorized { // in words for a runner
 				err = fmt.Errorf("it does not know this box: %w", access.ErrMemberGone)
 			}

@@ -75,7 +75,7 @@ func (b *other) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if b.waits > 0 {
 		b.waits--
-		answer(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeUnknown, Message: "no box of the cluster leads now"})
+		answer(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeNoLeader, Message: "no box of the cluster leads"})
 		return
 	}
 	if b.lose {

@@ -181,6 +181,7 @@ func (c *cluster) step(term uint64) {
 		return
 	case 0:
 		c.logger.Info("this box does not lead the cluster any more", "term", was)
+		c.heard.Store(time.Now().UnixNano())
 		c.mu.Lock()
 		c.leading, c.term, c.end = 0, nil, nil
 		c.mu.Unlock()
@@ -261,7 +262,11 @@ func (c *cluster) Heard() time.Time {
 	if _, leads := c.Leading(); leads {
 		return time.Now()
 	}
-	return time.Unix(0, c.heard.Load())
+	at := c.heard.Load()
+	if at == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, at)
 }
 
 // members are the boxes of the cluster: by the ledger, once that says that this one is among them, and before by what was known when it joined.
