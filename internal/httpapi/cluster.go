@@ -367,7 +367,12 @@ func forward(w http.ResponseWriter, to io.Writer, out *http.Request, carrier htt
 // clusterRoutes are those of a cluster: for people, and for its boxes alone.
 func (s *Server) clusterRoutes() []route {
 	if s.cluster == nil {
-		return []route{{"GET /v1/cluster", access.ToRead, 0, func(http.ResponseWriter, *http.Request, access.Principal) error { return access.ErrNoCluster }}}
+		alone := func(http.ResponseWriter, *http.Request, access.Principal) error { return access.ErrNoCluster }
+		return []route{
+			{"GET /v1/cluster", access.ToRead, 0, alone},
+			{"POST /v1/cluster/members", access.ToOwn, 0, alone},
+			{"POST /v1/cluster/members/{name}/leave", access.ToOwn, 0, alone},
+		}
 	}
 	return []route{
 		{"GET /v1/cluster", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {

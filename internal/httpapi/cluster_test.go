@@ -532,3 +532,15 @@ func TestManyIntroductions(t *testing.T) {
 		}
 	})
 }
+
+// A box that stands alone says so to whoever would change its cluster, as to who looks at it.
+func TestStandsAlone(t *testing.T) {
+	b := openBox(t)
+	s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil)
+	for _, route := range []string{"GET /v1/cluster", "POST /v1/cluster/members", "POST /v1/cluster/members/x/leave"} {
+		method, path, _ := strings.Cut(route, " ")
+		if w := askOf(t, s, method, path); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "stands alone") {
+			t.Errorf("%s: %d %s", route, w.Code, w.Body)
+		}
+	}
+}
