@@ -211,7 +211,7 @@ With --json it prints id, name and members, as cluster.json in the box's directo
 		}
 		m, err := service.JoinCluster(cmd.Context(), o, line, at)
 		if err != nil {
-			return a.badValue(a.mustStop(err))
+			return a.badValue(a.mustStop(joining{err}))
 		}
 		return a.sayJoined(m)
 	}

@@ -36,6 +36,17 @@ var hints = []struct {
 	{box.ErrLocked, "Use the box that runs (`signalbox status` shows it), or stop it first: Ctrl-C where it was started."},
 }
 
+// joining is why a box did not join a cluster.
+type joining struct{ error }
+
+func (j joining) Unwrap() error { return j.error }
+
+// What a person can do whose box finds no box of the cluster, or another one.
+const (
+	clusterNotReached = "Does a box of the cluster run there, and listen there (`signalbox up --listen`)? Is there a firewall between? If its address is another one, have this box invited with that (`signalbox cluster invite NAME --contact`)."
+	clusterOther      = "Is that the address of a box of the cluster? Have this box invited again there, if need be with another one (`signalbox cluster invite NAME --contact`). Nothing was sent to what answered."
+)
+
 // notReached is what a person can do whose runner finds no box.
 const notReached = "Is it running, and does it listen there (`signalbox up --listen`)? Is there a firewall between? If its address is another one, have the runner invited with that (`signalbox runner invite --address`)."
 
@@ -44,6 +55,14 @@ func hint(err error) string {
 	var p *api.Problem
 	if errors.As(err, &p) && p.Code == api.CodeNothing {
 		return "`signalbox work list` shows what is there and who holds it; with --wait, claim waits for something."
+	}
+	if _, ok := errors.AsType[joining](err); ok {
+		switch {
+		case errors.Is(err, pin.ErrOtherBox):
+			return clusterOther
+		case errors.Is(err, enrolment.ErrNotReached):
+			return clusterNotReached
+		}
 	}
 	for _, h := range hints {
 		if errors.Is(err, h.refusal) || p != nil && (strings.HasPrefix(p.Message, h.refusal.Error()) || strings.HasSuffix(p.Message, ": "+h.refusal.Error())) {

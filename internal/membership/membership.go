@@ -163,8 +163,13 @@ func rejoin(ctx context.Context, old, fresh *pin.Key, m Membership) (joined api.
 			if p.Code == api.CodeUnauthorized { // in words for a runner
 				err = fmt.Errorf("it does not know this box: %w", access.ErrMemberGone)
 			}
+		} else if errors.Is(err, api.ErrNoBox) {
+			err = fmt.Errorf("%w %s: %w", enrolment.ErrNotReached, strings.Join(o.Addresses, ", "), api.Cause(err))
 		}
-		all = append(all, fmt.Errorf("%s: %w", o.Name, err))
+		err = fmt.Errorf("%s: %w", o.Name, err)
+		if !slices.ContainsFunc(all, func(said error) bool { return said.Error() == err.Error() }) { // it is there twice while it comes back
+			all = append(all, err)
+		}
 	}
 	if len(all) == 0 {
 		return joined, false, errNoOther

@@ -375,6 +375,12 @@ func TestRejoin(t *testing.T) {
 	if _, err := membership.Rejoin(t.Context(), old, m, next); err == nil || !strings.Contains(err.Error(), "a: ") || !strings.Contains(err.Error(), "b: ") {
 		t.Errorf("an answer that is lost: %v", err)
 	}
+	again := m
+	again.Members = append(m.Members[:2:2], access.Member{ID: 4, Name: "a", Key: newKey(t).Hash(), Addresses: []string{gone}})
+	_, err = membership.Rejoin(t.Context(), old, again, next)
+	if err == nil || strings.Count(err.Error(), "a: "+enrolment.ErrNotReached.Error()+" "+gone) != 1 || strings.Contains(err.Error(), "http://") {
+		t.Errorf("boxes that do not answer: %v", err)
+	}
 	fresh, err := pin.OpenKey(next)
 	if err != nil {
 		t.Fatal(err)
