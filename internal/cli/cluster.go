@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/membership"
 	"github.com/signalbox-dev/signalbox/internal/service"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -63,15 +65,15 @@ func (a *app) withAddresses(cmd *cobra.Command) func() (box.Options, []string, e
 		if err != nil {
 			return o, nil, err
 		}
-		all := given
-		if len(all) == 0 && c.Listen != "" {
-			all = []string{c.Listen}
+		all, from := given, "--address"
+		if len(all) == 0 && c.Listen != "" && c.Listen != config.DefaultListen {
+			all, from = []string{c.Listen}, "listen in signalbox.yaml, without --address"
 		}
 		if len(all) == 0 {
 			return o, nil, a.UsageError("name where the other boxes reach this one: --address HOST:PORT, or listen in signalbox.yaml")
 		}
 		if err := access.CheckAddresses(all); err != nil {
-			return o, nil, a.UsageError("--address: %w", err)
+			return o, nil, a.UsageError("%s: %w", from, err)
 		}
 		return o, all, nil
 	}
@@ -100,6 +102,9 @@ With --json it prints id, name and members, as cluster.json in the box's directo
 		m, err := service.InitCluster(cmd.Context(), o, name, at)
 		if err != nil {
 			return a.badValue(a.mustStop(err))
+		}
+		if i := slices.IndexFunc(at, httpapi.Loopback); i >= 0 { // three boxes on one machine are for trials
+			fmt.Fprintf(a.Err, "%s: only boxes on this machine reach this one at %s\n", a.PaintErr(command.Yellow, "note"), at[i])
 		}
 		if a.JSON {
 			return command.WriteJSON(a.Out, m)
@@ -209,6 +214,9 @@ With --json it prints id, name and members, as cluster.json in the box's directo
 		if err != nil {
 			return err
 		}
+		if err := a.reachable(line, at); err != nil {
+			return err
+		}
 		m, err := service.JoinCluster(cmd.Context(), o, line, at)
 		if err != nil {
 			return a.badValue(a.mustStop(joining{err}))
@@ -216,6 +224,38 @@ With --json it prints id, name and members, as cluster.json in the box's directo
 		return a.sayJoined(m)
 	}
 	return cmd
+}
+
+// reachable refuses an address of this machine alone, unless the cluster is found at one, too.
+func (a *app) reachable(line string, at []string) error {
+	i, err := access.ParseClusterInvitation(line)
+	if err != nil || slices.ContainsFunc(i.Box, httpapi.Loopback) { // the line is refused when it is redeemed
+		return nil
+	}
+	if i := slices.IndexFunc(at, httpapi.Loopback); i >= 0 {
+		return a.UsageError("the other boxes do not reach this one at %s, which is each machine's own: name an address that they reach (--address)", at[i])
+	}
+	return nil
+}
+
+// misplaced says that the others look for a box at other ports than the one where it listens; "" if they do not, or it is in no cluster. Something between may
+// pass on what comes there.
+func misplaced(dir string, secure net.Addr) string {
+	m, err := membership.Read(dir)
+	if err != nil {
+		return ""
+	}
+	known, listens := m.Self().Addresses, port(secure.String())
+	if slices.ContainsFunc(known, func(at string) bool { return port(at) == listens }) {
+		return ""
+	}
+	all := strings.Join(known, ", ")
+	return fmt.Sprintf("it listens at %s, and the other boxes look for it at %s: if nothing there passes that on, start it with --listen %s; or give it another address (`signalbox cluster replace %s` at another box, and join with --address)", secure, all, known[0], m.Name)
+}
+
+func port(address string) string {
+	_, p, _ := net.SplitHostPort(address) // who listens has one, and members are known by one
+	return p
 }
 
 func (a *app) sayJoined(m membership.Membership) error {

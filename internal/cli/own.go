@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,9 @@ type ownBox struct {
 	cancel  context.CancelFunc
 	limits  config.Limits
 	left    int // agents that did not end in time
-	log     *os.File
+
+	misplaced string // the other boxes of its cluster look for it elsewhere, in words
+	log       *os.File
 }
 
 // ownBox starts a box in this process, unless one runs in the directory.
@@ -53,7 +56,7 @@ func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
 		return nil, errors.Join(err, log.Close())
 	}
 	own.log = log
-	if why := own.service.Unreached(); why != "" {
+	if why := cmp.Or(own.service.Unreached(), own.misplaced); why != "" {
 		fmt.Fprintf(a.Err, "%s: %s\n", a.PaintErr(command.Yellow, "note"), why)
 	}
 	return own, nil
@@ -82,6 +85,9 @@ func (a *app) serve(ctx context.Context, c config.Config, o service.Options) (*o
 	}
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	own := &ownBox{app: a, service: s, address: listener.Addr().String(), served: make(chan error, 1), cancel: cancel, limits: c.Limits}
+	if secure != nil {
+		own.misplaced = misplaced(a.dir, secure.Addr())
+	}
 	go func() { own.served <- s.Serve(serving, listener) }()
 	return own, nil
 }

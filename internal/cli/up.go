@@ -120,6 +120,9 @@ func (a *app) up(cmd *cobra.Command, c config.Config, verify bool) error {
 	}
 	at := listening{plain: listener.Addr().String()}
 	if secure != nil {
+		if why := misplaced(a.dir, secure.Addr()); why != "" {
+			found.Notes = append(found.Notes, why)
+		}
 		at.secure, at.key = secure.Addr().String(), s.SecureKey()
 	}
 	a.sayFound(at, found, enabled)

@@ -92,6 +92,12 @@ func Addresses(listen, otherwise string, always bool) (plain, secure string) {
 	return otherwise, listen
 }
 
+// Loopback says whether an address is of the machine itself, where no other one reaches it.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && onLoopback(host)
+}
+
 func onLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
