@@ -79,6 +79,18 @@ func TestHomeAway(t *testing.T) {
 	if on := gate(away); on != "" {
 		t.Errorf("checks that are under way at home go to %q", on)
 	}
+	r.Sessions = map[string]*delivery.Session{"a": {ID: "a", Task: "T-1"}, "b": {ID: "b", Task: "T-3", Runner: "gpu1"}}
+	r.Restored()
+	for i, want := range map[int]delivery.Wait{0: delivery.WaitHome, 2: delivery.WaitSession} {
+		if why := r.Why(r.Tasks[i], away); why != want {
+			t.Errorf("%s, with an agent at work, waits for %q, want %q", r.Tasks[i].ID, why, want)
+		}
+	}
+	if why := r.Why(r.Tasks[0], there); why != delivery.WaitSession {
+		t.Errorf("at home, which is there, an agent is at work: %q", why)
+	}
+	r.Sessions = map[string]*delivery.Session{}
+	r.Restored()
 	r.Paused = true
 	if why := r.Why(r.Tasks[0], away); why != delivery.WaitPaused {
 		t.Errorf("a paused task waits for %q", why)

@@ -361,6 +361,8 @@ func (r *Run) Why(t *Task, m Moment) Wait {
 		return WaitBlocked
 	case r.awaitsPerson(t):
 		return WaitPerson
+	case m.homeAway() && r.SessionOf(t.ID) != nil && r.SessionOf(t.ID).Runner == "": // its agent is there
+		return WaitHome
 	case t.Item.Lease != nil, r.SessionOf(t.ID) != nil:
 		return WaitSession
 	case r.blocker(t) != "":

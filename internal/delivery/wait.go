@@ -28,7 +28,7 @@ const (
 	WaitDependency  Wait = "dependency" // a task that it turned out to depend on
 	WaitConflict    Wait = "conflict"   // another one changes the same files
 	WaitPaused      Wait = "paused"
-	WaitHome        Wait = "home"     // the box in whose directory the run was started, which is not reached
+	WaitHome        Wait = "home"     // the box in whose directory the run was started, which is not reached, with the agent on the task if that is there
 	WaitBaseline    Wait = "baseline" // the first checks
 	WaitProvider    Wait = "provider" // whose usage limit is reached
 	WaitLogin       Wait = "login"    // which its provider refuses

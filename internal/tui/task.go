@@ -154,6 +154,9 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 		switch {
 		case t.Agent != nil:
 			w.status, w.agent, w.figure, w.note = string(t.Agent.Role), t.Agent.Name, elapsed(t.Agent.StartedAt, now), noteOf(*t.Agent, now)
+			if t.Waits.Reason == delivery.WaitHome { // whether the agent is at work nobody knows
+				w.note = line{{red, t.Waits.Text}}
+			}
 		case t.Why == delivery.WaitGate && r.Checks == 0:
 			w.status = "gate, no checks"
 		case t.Why == delivery.WaitGate:

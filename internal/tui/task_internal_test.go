@@ -66,3 +66,16 @@ func TestKnowsWhatTasksWaitFor(t *testing.T) {
 		}
 	}
 }
+
+// Of an agent at a box that is not reached is said which box that is, and not that it starts or gives no answer.
+func TestAgentAtLostHome(t *testing.T) {
+	now := time.Now()
+	for _, from := range []time.Time{now.Add(-time.Second), now.Add(-time.Hour)} {
+		task := api.Task{ID: "T-1", Phase: agentsig.PhaseReview, Why: delivery.WaitHome, Agent: &api.Agent{Role: agentsig.RoleCritic, Name: "claude", Away: true, StartedAt: from},
+			Waits: api.Waiting{Reason: delivery.WaitHome, Text: "box c, whose directory the run was started in, is not reached"}}
+		w := rowOf(api.Run{Tasks: []api.Task{task}}, task, now)
+		if len(w.note) != 1 || w.note[0].text != task.Waits.Text || w.status != "critic" {
+			t.Errorf("%q: %+v", w.status, w.note)
+		}
+	}
+}
