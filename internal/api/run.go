@@ -49,7 +49,8 @@ type Run struct {
 	Title       string           `json:"title"`
 	State       RunState         `json:"state"`
 	Outcome     delivery.Outcome `json:"outcome,omitempty"`
-	Branch      string           `json:"branch"` // that work is merged to
+	Home        string           `json:"home,omitempty"` // the box in whose directory it was started, of those in a cluster; its branch is in that box's repository alone
+	Branch      string           `json:"branch"`         // that work is merged to
 	Base        string           `json:"base"`
 	StartedAt   time.Time        `json:"started_at,omitzero"`
 	FinishedAt  time.Time        `json:"finished_at,omitzero"`

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -316,7 +317,8 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	}
 	at := b.moment(r.Home)
 	v := api.Run{
-		ID: r.ID, Subject: subject, Title: r.Title, State: b.runState(r, at), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
+		Home: homeOf(r, s.members),
+		ID:   r.ID, Subject: subject, Title: r.Title, State: b.runState(r, at), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
 		AtOnce: r.Settings.Limits.Agents, Checks: r.Checks, Round: r.Remediation.Round, Usage: r.Used, Budget: r.RunBudget(),
 		Unprotected: append([]string{}, r.Exposed()...), Unaudited: r.Settings.Unaudited.Words(), Unchecked: r.Unchecked(), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
 		Notices: append([]api.Notice{}, s.newsOf(subject).notices...),
@@ -355,6 +357,14 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	}
 	slices.SortFunc(v.Providers, func(a, b api.Provider) int { return cmp.Compare(a.Name, b.Name) })
 	return v, nil
+}
+
+// homeOf is the box in whose directory a run was started; "" if its ledger is one box's alone. While it was, none was recorded.
+func homeOf(r *delivery.Run, m access.Members) string {
+	if len(m.All) == 0 {
+		return ""
+	}
+	return cmp.Or(r.Home, m.Founder)
 }
 
 // moment is what decisions about runs with a home are made by now, besides what is recorded. The caller holds the state's lock.

@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
+	"github.com/signalbox-dev/signalbox/internal/membership"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -98,7 +99,7 @@ func (a *app) withWork(ctx context.Context, t taskState, look func(runner.Site, 
 	}
 	changes, err := site.Changes(ctx, dir, t.work)
 	if err != nil {
-		return fmt.Errorf("%s: %w", safetext.Escape(t.Item.ID), err)
+		return fmt.Errorf("%s: %w", safetext.Escape(t.Item.ID), a.atHome(t.home, t.work.Branch, err))
 	}
 	defer func() { err = errors.Join(err, changes.Close()) }()
 	return look(site, changes)
@@ -285,6 +286,7 @@ func nothingWords(o diffOptions, settled bool) string {
 type taskState struct {
 	evidence.Work
 	work   runner.TaskWork
+	home   string // the box in whose directory the run was started, of those in a cluster
 	failed string // the commit that a critic or auditor sent back last; empty if none did
 
 	handoff api.Handoff
@@ -316,9 +318,23 @@ func taskOf(ctx context.Context, c *api.Client, name string) (taskState, error) 
 	if err != nil {
 		return taskState{}, err
 	}
+	t.home = run.Home
 	t.work.Run, t.work.Task, t.work.Branch, t.work.Start = run.ID, t.Item.Task, run.Branch, run.Base
 	t.work.Commit, t.work.Base, t.work.Settled, t.work.Onto = t.Item.Commit, t.Item.Base(), t.Settled(), t.Onto
 	return t, nil
+}
+
+// atHome says of work that is not in the repository here in which one it is, if that is another box's. Branch is the run's, if that is known.
+func (a *app) atHome(home, branch string, err error) error {
+	m, none := membership.Read(a.dir)
+	if none != nil || home == "" || home == m.Name || !errors.Is(err, runner.ErrGone) && !errors.Is(err, worktree.ErrUnknown) {
+		return err
+	}
+	what := "its commits are"
+	if branch != "" {
+		what = "its branch " + safetext.Escape(branch) + " is"
+	}
+	return fmt.Errorf("the run's home is %s, and %s in that box's repository alone until somebody pushes: look at it there (%w)", safetext.Escape(home), what, err)
 }
 
 // runOf returns the run of a task's item.

@@ -28,7 +28,7 @@ Where a screen has no room for all of it, older entries are left out; what the c
 lines. Elsewhere than on a terminal a line is as long as it has to be. With --all nothing is left out or cut. With --markdown it is the text of a pull request, with agents' words in
 blocks in which they name and close nothing. It does not need a box to be running.
 
-With --json it prints task, title, state, branch and box_checks (of work by hand, if it has a branch and the box checks that), waits (reason, since, text; if it waits), asked, attempts, claims, gates, findings, questions, merge (null if there is
+With --json it prints task, title, state, branch and box_checks (of work by hand, if it has a branch and the box checks that), waits (reason, since, text; if it waits), home (in a cluster: the box whose repository has its commits), asked, attempts, claims, gates, findings, questions, merge (null if there is
 none), usage and proof. If something of the proof is wrong, the exit code is 1.
 
 Of a question to a model (Q-00001) it prints what was asked, what happened until it was answered (signals, calls that change
@@ -120,7 +120,7 @@ func (a *app) prove(ctx context.Context, c evidence.Card) (evidence.Proof, error
 	}
 	v, err := a.verifyCommit(ctx, c.Merge.Commit, against{key: key, archive: dir})
 	if err != nil {
-		p.MergeFails(err)
+		p.MergeFails(a.atHome(c.Home, "", err))
 		return p, ctx.Err()
 	}
 	p.Merge = v.json()

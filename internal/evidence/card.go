@@ -21,6 +21,7 @@ type Card struct {
 	Branch    string           `json:"branch,omitempty"`     // that work by hand is done on
 	BoxChecks bool             `json:"box_checks,omitempty"` // the box runs the checks on it now, or will
 	Waits     *api.Waiting     `json:"waits,omitempty"`      // what it waits for, if somebody has to be told
+	Home      string           `json:"home,omitempty"`       // of its run, in a cluster: the box whose repository has its commits
 	Asked     string           `json:"asked"`
 	Attempts  []Attempt        `json:"attempts"`
 	Claims    []work.Statement `json:"claims"` // of those who worked on it: nobody has checked them

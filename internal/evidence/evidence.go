@@ -141,7 +141,7 @@ func Ask(ctx context.Context, c *api.Client, w api.Work, r *api.Run) (Card, erro
 
 // In has a card say what its run says of its task: what it waits for, or that it will not be worked on any more.
 func (c *Card) In(r api.Run) {
-	c.Waits = nil
+	c.Waits, c.Home = nil, r.Home
 	i := slices.IndexFunc(r.Tasks, func(t api.Task) bool { return t.Work == c.Task })
 	if i < 0 {
 		return
