@@ -327,7 +327,8 @@ func (a *app) clusterLeaveCommand() *cobra.Command {
 		Use:   "leave [NAME]",
 		Short: "Take a box out of the cluster; or have the last one stand alone",
 		Long: `Leave takes a box out of the cluster: the one in the directory, or the one that is named. If there is an invitation for that name, it withdraws that
-instead, and says so. The box that has left stops, and does not come back with what it has; its directory can go.
+instead, and says so. The box that has left stops, and does not come back with what it has; its directory can go. Of three boxes the two that stay both
+vote: both have to be there then, so let a third in, or take out one more.
 
 The last box can't leave so: stop it, and leave, in its directory, makes it a box that stands alone, as it was before.
 
@@ -365,6 +366,10 @@ With --json it prints what cluster status has then, and withdrawn if it was an i
 				return command.WriteJSON(a.Out, s)
 			}
 			fmt.Fprintln(a.Out, outWords(name, s))
+			if left := votersLeft(s, name); len(left) == 2 && !s.Withdrawn {
+				fmt.Fprintf(a.Err, "%s: %s and %s both vote: if either is not there nothing is recorded. Let a third box in (`signalbox cluster invite NAME`), or take one more out (`signalbox cluster leave NAME`)\n",
+					a.PaintErr(command.Yellow, "note"), safetext.Escape(left[0]), safetext.Escape(left[1]))
+			}
 			return nil
 		},
 	}
@@ -381,6 +386,16 @@ func outWords(name string, s api.ClusterStatus) string {
 		text += fmt.Sprintf("; the box %s is still in the cluster: call it again to take that out", shown)
 	}
 	return text
+}
+
+// votersLeft are the boxes that vote once one has left.
+func votersLeft(s api.ClusterStatus, gone string) (left []string) {
+	for _, m := range s.Members {
+		if m.Role == api.RoleVoter && m.Name != gone {
+			left = append(left, m.Name)
+		}
+	}
+	return left
 }
 
 func (a *app) clusterRejoinCommand() *cobra.Command {

@@ -116,3 +116,25 @@ func TestWatchedWithoutLeader(t *testing.T) {
 		t.Errorf("exit %d, %s%s", code, out, errOut)
 	}
 }
+
+// Who takes a box out is told if the two that are left both have to be there.
+func TestLeaveTwoVoters(t *testing.T) {
+	var s api.ClusterStatus
+	dir := running(t, func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s) })
+	a, b, c := api.MemberStatus{Name: "a", Role: api.RoleVoter}, api.MemberStatus{Name: "b", Role: api.RoleVoter}, api.MemberStatus{Name: "c", Role: api.RoleVoter}
+	for name, o := range map[string]struct {
+		members []api.MemberStatus
+		told    bool
+	}{
+		"two are left":                       {[]api.MemberStatus{a, b}, true},
+		"two are left, and it is on its way": {[]api.MemberStatus{a, b, c}, true},
+		"one is left":                        {[]api.MemberStatus{a, c}, false},
+		"one of two only learns":             {[]api.MemberStatus{a, {Name: "b", Role: api.RoleLearner}}, false},
+	} {
+		s.Members = o.members
+		code, out, errOut := run(t, command.Env{}, "--dir", dir, "cluster", "leave", "c")
+		if told := strings.Contains(errOut, "a and b both vote: if either is not there nothing is recorded"); code != 0 || told != o.told {
+			t.Errorf("%s: exit %d, %s%s", name, code, out, errOut)
+		}
+	}
+}
