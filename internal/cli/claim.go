@@ -186,7 +186,7 @@ near_misses if there were any; ask is what to ask the agent. Exit code 0 if the 
 nothing is handed in then. A pipe hides the agent's own exit code, and can't be read
 twice: keep the output with tee if you may need it.`,
 		Example: `  my-agent | tee output.txt | signalbox emit --session 01K9Z3J0T6X8E4V5R7B2N1M0QD-1.1`,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.checkOptions(cmd, agentsig.Options{}); err != nil {
 				return err

@@ -43,6 +43,17 @@ started with signalbox up, and listens where the others reach it. status shows h
 	return cmd
 }
 
+var errNoName = errors.New("the name is empty: `signalbox cluster status` has those of the boxes")
+
+// rests says that a box of a cluster does not run in a directory; "" if none is there.
+func rests(dir string) string {
+	m, err := membership.Read(dir)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("this is the box %s of a cluster, and it does not run: start it with `signalbox up`. At another box `signalbox cluster status` shows the others", m.Name)
+}
+
 // stopped are the options of a box that does not run.
 func (a *app) stopped() (box.Options, config.Config, error) {
 	c, err := a.settings("")
@@ -95,6 +106,9 @@ With --json it prints id, name and members, as cluster.json in the box's directo
 	cmd.Flags().StringVar(&name, "name", "", "the box's `NAME` in the cluster: a-z, 0-9, '.', '_' and '-'")
 	require(cmd, "name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := access.CheckName(name); err != nil {
+			return a.UsageError("--name: %w", err)
+		}
 		o, at, err := addresses()
 		if err != nil {
 			return err
@@ -153,7 +167,7 @@ func (a *app) inviteFlags(cmd *cobra.Command, q *api.NewMember, ttl *time.Durati
 }
 
 func (a *app) inviteBox(cmd *cobra.Command, q api.NewMember, ttl time.Duration) error {
-	if ttl < access.MinTTL {
+	if ttl < access.MinTTL || ttl > access.MaxInvitationTTL {
 		return a.UsageError("--ttl %v: %w", ttl, access.ErrBadInviteTTL)
 	}
 	q.TTLMS = ttl.Milliseconds()
@@ -183,6 +197,9 @@ With --json it prints name, line and expires_at.`,
   signalbox cluster replace c --as d`,
 		Args: one("the name of a box of the cluster"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "" {
+				return a.UsageError("%w", errNoName)
+			}
 			q.Replaces, q.Name = args[0], cmp.Or(q.Name, args[0])
 			return a.inviteBox(cmd, q, ttl)
 		},
@@ -334,8 +351,11 @@ The last box can't leave so: stop it, and leave, in its directory, makes it a bo
 
 With --json it prints what cluster status has then, and withdrawn if it was an invitation.`,
 		Example: `  signalbox cluster leave c`,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] == "" {
+				return a.UsageError("%w", errNoName)
+			}
 			m, err := membership.Read(a.dir)
 			if err != nil && len(args) == 0 {
 				return err

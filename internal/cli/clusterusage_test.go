@@ -17,6 +17,11 @@ func TestClusterUsage(t *testing.T) {
 		"--address HOST:PORT": {"join", far},
 		"the other boxes do not reach this one at 127.0.0.1:7443":  {"join", far, "--address", "127.0.0.1:7443"},
 		"the other boxes do not reach this one at localhost:7443,": {"join", far, "--address", "192.0.2.2:7443", "--address", "localhost:7443"},
+		"--name: ":           {"init", "--name", "../x", "--address", "192.0.2.1:7443"},
+		"--ttl 48h0m0s: ":    {"invite", "b", "--ttl", "48h"},
+		"the name is empty":  {"leave", ""},
+		"the name is empty:": {"replace", "", "--as", "d"},
+		"takes one argument at most, and there is \"c\" too": {"leave", "b", "c"},
 	} {
 		dir := filepath.Join(t.TempDir(), "box")
 		code, out, errOut := run(t, command.Env{}, append([]string{"--dir", dir, "cluster"}, args...)...)
@@ -27,5 +32,19 @@ func TestClusterUsage(t *testing.T) {
 	code, _, errOut := run(t, command.Env{}, "--dir", filepath.Join(t.TempDir(), "box"), "cluster", "init", "--name", "a", "--address", "127.0.0.1:7443")
 	if code != 0 || !strings.Contains(errOut, "only boxes on this machine reach this one at 127.0.0.1:7443") {
 		t.Errorf("a first box on loopback: exit %d, %s", code, errOut)
+	}
+}
+
+// A box of a cluster that does not run says as whom it would.
+func TestStoppedMember(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "box")
+	if code, _, errOut := run(t, command.Env{}, "--dir", dir, "cluster", "init", "--name", "a", "--address", "192.0.2.1:7443"); code != 0 {
+		t.Fatal(errOut)
+	}
+	for _, args := range [][]string{{"status"}, {"cluster", "status"}, {"inbox"}} {
+		code, out, errOut := run(t, command.Env{}, append([]string{"--dir", dir}, args...)...)
+		if code != command.ExitFailure || !strings.Contains(errOut, "this is the box a of a cluster, and it does not run: start it with `signalbox up`") {
+			t.Errorf("%q: exit %d, %s%s", args, code, out, errOut)
+		}
 	}
 }

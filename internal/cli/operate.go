@@ -311,7 +311,7 @@ func (a *app) pauseCommand() *cobra.Command {
 gate and merges too. With --resume it starts them again. Without a name it is the latest run.`,
 		Example: `  signalbox pause
   signalbox pause --resume R2`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.pauseRun(cmd.Context(), args, resume)
 		},
@@ -369,7 +369,7 @@ the rest of the plan goes on. With --run it gives up the run. What was merged st
 no branch is deleted.`,
 		Example: `  signalbox cancel T-3 --reason "not needed any more"
   signalbox cancel --run`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			m := api.Message{Text: reason}

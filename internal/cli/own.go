@@ -151,6 +151,9 @@ func withBox[T any](ctx context.Context, a *app, c config.Config, call func(*api
 func withBoxOnce[T any](ctx context.Context, a *app, c config.Config, call func(*api.Client) (T, error)) (v T, other bool, err error) {
 	var own *ownBox
 	if !a.running() {
+		if why := rests(a.dir); why != "" {
+			return v, false, errors.New(why)
+		}
 		if own, err = a.serve(ctx, c, service.Options{Draining: true, Box: box.Options{Unlisted: true}}); err != nil {
 			return v, false, err
 		}

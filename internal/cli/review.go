@@ -51,7 +51,7 @@ role (critic, auditor or merge), commit, onto (of a merge), accepted and the tas
 		Example: `  signalbox review
   signalbox review T-2 --accept
   signalbox review T-2 --reject --comment "api.go:12: this name is taken" --comment "api.go:40: no test"`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v := api.Verdict{Accept: accept, Comments: comments}
 			switch {

@@ -58,7 +58,7 @@ With --json it prints name, line and expires_at.`,
   signalbox runner invite --name ci --ttl 1h --address box.example.org:7443`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if ttl < access.MinTTL {
+			if ttl < access.MinTTL || ttl > access.MaxInvitationTTL {
 				return a.UsageError("--ttl %v: %w", ttl, access.ErrBadInviteTTL)
 			}
 			q.TTLMS = ttl.Milliseconds()

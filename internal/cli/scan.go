@@ -53,7 +53,7 @@ input can't be read; 2 for wrong usage; 130 if interrupted.`,
 		Example: `  my-agent | signalbox scan --role developer --task T-1
   signalbox scan --json transcript.txt
   my-agent | signalbox scan --text`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Role, o.Phase = agentsig.Role(role), agentsig.Phase(phase)
 			if err := a.checkOptions(cmd, o); err != nil {

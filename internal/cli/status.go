@@ -84,7 +84,7 @@ settings (those that a box that runs goes by: file, digest, since, and changed i
 were not told yet, if the settings have somebody told: undelivered, since, error, dropped), cluster (of a box that is in one: self, leader, boxes, answer, problem), old (what is shown may be, as no box of the cluster leads: age_ms, since the box last heard of one that does) and claims (work, by, at, text and more, as in work show).
 
 ` + agentHelp,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			agent, err := a.forAgent(format)
 			if err != nil {

@@ -43,7 +43,7 @@ func (a *app) treeShowCommand() *cobra.Command {
 		Short:   "Print the file of a built-in tree",
 		Long:    "Show prints the file of a tree that comes with the program: " + list(oracle.TreeNames()) + ". Without a NAME it is the first.",
 		Example: "  signalbox tree show > my-tree.lua",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := cmp.Or(first(args), oracle.TreeName)
 			source, ok := oracle.Tree(name)
@@ -63,7 +63,7 @@ func (a *app) treeCheckCommand() *cobra.Command {
 		Long: `Check loads a tree and holds it against what ask can do: kinds of nodes, functions and their
 arguments, keys of the blackboard, subtrees. Each problem has its line. Exit codes: 0 if the
 tree is in order, 1 if not.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tree, err := loadTree(cmd.Context(), first(args))
 			if err != nil {
@@ -90,7 +90,7 @@ func (a *app) treeDrawCommand() *cobra.Command {
 		Short: "Draw a tree, as text or SVG",
 		Example: `  signalbox tree draw
   signalbox tree draw my-tree.lua --svg my-tree.svg`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tree, err := loadTree(cmd.Context(), first(args))
 			if err != nil {
@@ -124,7 +124,7 @@ Groot2. What that format does not have is written as nodes that the file declare
 that take a tree read such a file back if its name ends in .xml.`,
 		Example: `  signalbox tree export my-tree.lua --groot my-tree.xml
   signalbox tree check my-tree.xml`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" {
 				return a.UsageError("where to? Name a file with --groot")
@@ -166,7 +166,7 @@ which there are. With --json it prints the end: status, and the nodes with their
 To run a tree for real, give it to ask (--tree).`,
 		Example: `  signalbox tree run --results results.txt
   signalbox tree run my-tree.lua --svg run.svg`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tree, err := loadTree(cmd.Context(), first(args))
 			if err != nil {

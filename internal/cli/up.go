@@ -270,6 +270,9 @@ type noBoxError struct {
 }
 
 func (e noBoxError) Error() string {
+	if why := rests(e.dir); why != "" {
+		return why
+	}
 	return fmt.Sprintf("no box is running in %s: start one with `signalbox up`", safetext.Escape(e.dir))
 }
 

@@ -94,6 +94,14 @@ func one(what string) cobra.PositionalArgs {
 	}
 }
 
+// atMostOne takes one argument, or none.
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s takes one argument at most, and there is %q too", cmd.CommandPath(), args[1])
+	}
+	return nil
+}
+
 // none takes no argument.
 func none(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && cmd.HasAvailableSubCommands() {
