@@ -436,7 +436,7 @@ With --json it prints id, name and members, as cluster.json in the box's directo
 			}
 			m, aside, err := service.RejoinCluster(cmd.Context(), o)
 			if err != nil {
-				return a.mustStop(err)
+				return a.mustStop(rejoining{err})
 			}
 			for _, place := range aside {
 				fmt.Fprintf(a.Err, "%s was set aside, and is not needed any more\n", safetext.Escape(place))

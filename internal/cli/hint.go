@@ -41,6 +41,14 @@ type joining struct{ error }
 
 func (j joining) Unwrap() error { return j.error }
 
+// rejoining is why a box did not come back.
+type rejoining struct{ error }
+
+func (r rejoining) Unwrap() error { return r.error }
+
+// noneReached is what a person can do whose box comes back and reaches none of the others.
+const noneReached = "Do the other boxes run, and listen there? Is there a firewall between? If they are elsewhere now, `signalbox cluster replace NAME` at one of them gives this box's place to a new one."
+
 // What a person can do whose box finds no box of the cluster, or another one.
 const (
 	clusterNotReached = "Does a box of the cluster run there, and listen there (`signalbox up --listen`)? Is there a firewall between? If its address is another one, have this box invited with that (`signalbox cluster invite NAME --contact`)."
@@ -63,6 +71,9 @@ func hint(err error) string {
 		case errors.Is(err, enrolment.ErrNotReached):
 			return clusterNotReached
 		}
+	}
+	if _, ok := errors.AsType[rejoining](err); ok && (errors.Is(err, pin.ErrOtherBox) || errors.Is(err, enrolment.ErrNotReached)) {
+		return noneReached
 	}
 	for _, h := range hints {
 		if errors.Is(err, h.refusal) || p != nil && (strings.HasPrefix(p.Message, h.refusal.Error()) || strings.HasSuffix(p.Message, ": "+h.refusal.Error())) {
