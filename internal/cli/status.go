@@ -116,6 +116,7 @@ were not told yet, if the settings have somebody told: undelivered, since, error
 			}
 			if s.Old != nil {
 				fmt.Fprintln(a.Out, a.Paint(command.Yellow, s.Old.words()))
+				s.Box.Writable, s.Box.Reason = false, "the box runs, and records nothing until a box of its cluster leads"
 			}
 			a.showRun(s.Run, running)
 			a.showClaims(s.Claims)
