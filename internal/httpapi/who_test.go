@@ -281,13 +281,14 @@ func TestWhoMay(t *testing.T) {
 	})
 }
 
-// A box that stands alone knows no other, and has none of the routes for them; it says so to who asks how its cluster is.
+// A box that stands alone knows no other, and has none of the routes for them; it says so to who asks how its cluster is, or would change it.
 func TestNoCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := openBox(t)
 		s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil)
+		alone := []string{"GET /v1/cluster", "POST /v1/cluster/members", "POST /v1/cluster/members/{name}/leave"}
 		for _, r := range s.all() {
-			if (strings.Contains(r.pattern, "/v1/cluster") || strings.Contains(r.pattern, "/v1/member")) && r.pattern != "GET /v1/cluster" {
+			if (strings.Contains(r.pattern, "/v1/cluster") || strings.Contains(r.pattern, "/v1/member")) && !slices.Contains(alone, r.pattern) {
 				t.Errorf("it answers %s", r.pattern)
 			}
 		}
