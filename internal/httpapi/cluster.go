@@ -25,8 +25,8 @@ import (
 
 // Cluster is what a server has to know of the cluster that its box is in.
 type Cluster interface {
-	// Leading returns a context that ends when this box leads no more; false if it does not lead, or is not ready to.
-	Leading() (context.Context, bool)
+	// Leading returns the term in which this box leads, and a context that ends when it leads no more; false if it does not lead, or is not ready to.
+	Leading() (term uint64, until context.Context, leads bool)
 	// Leader returns what carries requests to the box that leads, whatever host they name; false if none is known, or it is this one.
 	Leader() (http.RoundTripper, bool)
 	// Changed returns a channel that is closed when another box leads, or this one is ready to.
@@ -133,7 +133,7 @@ func (s *Server) leads() bool {
 	if s.cluster == nil {
 		return true
 	}
-	_, leads := s.cluster.Leading()
+	_, _, leads := s.cluster.Leading()
 	return leads
 }
 
@@ -217,9 +217,9 @@ func (s *Server) settle(w http.ResponseWriter, r *http.Request, asked route) (el
 	defer cancel()
 	for {
 		changed := s.cluster.Changed()
-		if term, leads := s.cluster.Leading(); leads {
+		if term, until, leads := s.cluster.Leading(); leads {
 			if !confirmed(asked) || s.catchUp(waiting) == nil {
-				here, done := during(term, r)
+				here, done := during(term, until, r)
 				return nil, here, done, nil
 			}
 		} else if fold && s.catchUp(waiting) == nil {
@@ -250,8 +250,8 @@ func confirmed(asked route) bool {
 
 // refusal returns why a request is refused on which the box that leads has decided, or which it has not recorded. What it records is no answer before enough
 // boxes have it; a refusal is one at once, and a box that was stopped for a while, and does not know yet that another one leads, would refuse by what was so
-// before. So it makes sure that it has led since: term is the one in which it began.
-func (s *Server) refusal(here *http.Request, term uint64, why error) error {
+// before. So it makes sure that it has led since it began, in the term of the request.
+func (s *Server) refusal(here *http.Request, why error) error {
 	if s.cluster == nil {
 		return why
 	}
@@ -261,16 +261,20 @@ func (s *Server) refusal(here *http.Request, term uint64, why error) error {
 		}
 	}
 	err := s.catchUp(here.Context())
-	if now := s.box.InCluster(); err == nil && now.Leads && now.Term == term {
+	term, settled := here.Context().Value(termKey{}).(uint64) // a home's routes look themselves who leads
+	if now := s.box.InCluster(); err == nil && now.Leads && (now.Term == term || !settled) {
 		return why
 	}
 	return errNoLeader
 }
 
+// termKey is that of the term in which the box leads that answers a request.
+type termKey struct{}
+
 // during returns a request that also ends when this box leads no more.
-func during(term context.Context, r *http.Request) (*http.Request, func()) {
-	ctx, cancel := context.WithCancel(r.Context())
-	stop := context.AfterFunc(term, cancel)
+func during(term uint64, until context.Context, r *http.Request) (*http.Request, func()) {
+	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), termKey{}, term))
+	stop := context.AfterFunc(until, cancel)
 	return r.WithContext(ctx), func() {
 		stop()
 		cancel()

@@ -29,6 +29,7 @@ type fakeCluster struct {
 	never bool     // it has heard of none that leads
 
 	mu      sync.Mutex
+	number  uint64          // of the term
 	term    context.Context // nil if this box does not lead
 	carrier http.RoundTripper
 	changed chan struct{}
@@ -49,10 +50,10 @@ func (c *fakeCluster) is(term context.Context, carrier http.RoundTripper) *fakeC
 	return c
 }
 
-func (c *fakeCluster) Leading() (context.Context, bool) {
+func (c *fakeCluster) Leading() (uint64, context.Context, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.term, c.term != nil
+	return c.number, c.term, c.term != nil
 }
 
 func (c *fakeCluster) Leader() (http.RoundTripper, bool) {

@@ -102,7 +102,7 @@ func TestMutants(t *testing.T) {
 		{By: "TestMomentAgo", Mutant: mutant.Mutant{Name: "who was let in elsewhere is a stranger", File: "cluster.go",
 			Old: "if err != nil && s.cluster != nil {", New: "if false {"}},
 		{By: "TestDeposed", Mutant: mutant.Mutant{Name: "what is under way at a box outlives its term", File: "cluster.go",
-			Old: "stop := context.AfterFunc(term, cancel)", New: "stop := context.AfterFunc(r.Context(), cancel)"}},
+			Old: "stop := context.AfterFunc(until, cancel)", New: "stop := context.AfterFunc(r.Context(), cancel)"}},
 		{By: "TestLeaderDies", Mutant: mutant.Mutant{Name: "half an answer is all of it", File: "cluster.go",
 			Old: "panic(http.ErrAbortHandler) // whoever", New: "return nil // whoever"}},
 		{By: "TestManyJoins", Mutant: mutant.Mutant{Name: "who joins may try for ever", File: "runner.go",

@@ -94,10 +94,9 @@ func (s *Server) routes() []route {
 			if err != nil {
 				return err
 			}
-			term := b.InCluster().Term
 			v, err := b.Emit(session, output, key)
 			if err == nil && v.Sequence == 0 { // it is refused in the answer
-				err = s.refusal(r, term, nil)
+				err = s.refusal(r, nil)
 			}
 			return reply(w, v, err)
 		}},

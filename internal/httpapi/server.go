@@ -261,7 +261,6 @@ func (s *Server) requests() http.Handler {
 			case elsewhere != nil:
 				err = s.passOn(w, req, elsewhere, r)
 			default:
-				term := s.box.InCluster().Term
 				if s.cluster != nil { // what was recorded meanwhile counts, so a token that was revoked elsewhere reads nothing
 					p, err = s.authorize(req, r.needs)
 				}
@@ -269,7 +268,7 @@ func (s *Server) requests() http.Handler {
 					err = r.handle(w, req, p)
 				}
 				if err != nil && !confirmed(r) && !slices.Contains(answeredHere, r.pattern) {
-					err = s.refusal(req, term, err)
+					err = s.refusal(req, err)
 				}
 			}
 			if errors.Is(err, archive.ErrFailed) {

@@ -235,10 +235,10 @@ func stripped(all []access.Member) []access.Member {
 }
 
 // Leading implements [httpapi.Cluster].
-func (c *cluster) Leading() (context.Context, bool) {
+func (c *cluster) Leading() (term uint64, until context.Context, leads bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.term, c.term != nil
+	return c.leading, c.term, c.term != nil
 }
 
 // Changed implements [httpapi.Cluster].
@@ -259,7 +259,7 @@ func (c *cluster) Leader() (http.RoundTripper, bool) {
 
 // Heard implements [httpapi.Cluster].
 func (c *cluster) Heard() time.Time {
-	if _, leads := c.Leading(); leads {
+	if _, _, leads := c.Leading(); leads {
 		return time.Now()
 	}
 	at := c.heard.Load()
@@ -424,12 +424,11 @@ func (c *cluster) handOver(ctx context.Context) {
 	c.closed.Store(true)
 	for _, id := range voters {
 		trying, cancel := context.WithTimeout(ctx, handOverPatience)
-		if b.HandOver(trying, id) == nil {
-			for b.InCluster().Leads && trying.Err() == nil {
-				select {
-				case <-c.Changed():
-				case <-trying.Done():
-				}
+		err := b.HandOver(trying, id)
+		for changed := c.Changed(); err == nil && b.InCluster().Leads && trying.Err() == nil; changed = c.Changed() {
+			select {
+			case <-changed:
+			case <-trying.Done():
 			}
 		}
 		cancel()

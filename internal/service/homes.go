@@ -32,7 +32,7 @@ func (s *Service) makeHomes(c *cluster) {
 
 // leads is what homes speak with if this box leads.
 func (s *Service) leads() (homelink.Lead, bool) {
-	_, leads := s.cluster.Leading()
+	_, _, leads := s.cluster.Leading()
 	return homelink.Lead{Conductor: s.Conductor, Mail: s.Conductor.Mail(), Live: s.liveRun, Open: s.openSession}, leads
 }
 

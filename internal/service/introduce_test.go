@@ -136,7 +136,7 @@ func TestIntroduced(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.start()
-	a.until("it leads", func(api.ClusterStatus) bool { _, leads := a.cluster.Leading(); return leads })
+	a.until("it leads", func(api.ClusterStatus) bool { _, _, leads := a.cluster.Leading(); return leads })
 	a.invites(b, "b", "")
 	a.invites(c, "c", "")
 	a.until("three vote", func(s api.ClusterStatus) bool { return voters(s) == "a b c" })
@@ -216,7 +216,7 @@ func TestTakenOutWhileDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.start()
-	a.until("it leads", func(api.ClusterStatus) bool { _, leads := a.cluster.Leading(); return leads })
+	a.until("it leads", func(api.ClusterStatus) bool { _, _, leads := a.cluster.Leading(); return leads })
 	a.invites(b, "b", "")
 	a.invites(c, "c", "")
 	a.until("three vote", func(s api.ClusterStatus) bool { return voters(s) == "a b c" })
@@ -274,7 +274,7 @@ func TestEmptiedDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.start()
-	a.until("it leads", func(api.ClusterStatus) bool { _, leads := a.cluster.Leading(); return leads })
+	a.until("it leads", func(api.ClusterStatus) bool { _, _, leads := a.cluster.Leading(); return leads })
 	a.invites(b, "b", "")
 	b.stop()
 	for _, name := range names(t, b.dir) {
@@ -442,7 +442,7 @@ func TestHomesBeforeLeading(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.start()
-	a.until("it leads", func(api.ClusterStatus) bool { _, leads := a.cluster.Leading(); return leads })
+	a.until("it leads", func(api.ClusterStatus) bool { _, _, leads := a.cluster.Leading(); return leads })
 	term := a.Box.InCluster().Term
 	for range 20 { // as when something has failed because it did not lead for a moment
 		a.cluster.step(0)
@@ -472,7 +472,7 @@ func TestYieldsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.start()
-	a.until("it leads", func(api.ClusterStatus) bool { _, leads := a.cluster.Leading(); return leads })
+	a.until("it leads", func(api.ClusterStatus) bool { _, _, leads := a.cluster.Leading(); return leads })
 	a.cluster.step(0)
 	other := hangs{make(chan struct{}, 1)}
 	a.cluster.ready = func(ctx context.Context) {

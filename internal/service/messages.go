@@ -62,7 +62,7 @@ func (c *cluster) tells() func() (leads bool, term uint64, changed <-chan struct
 	}
 	return func() (leads bool, term uint64, changed <-chan struct{}) {
 		changed = c.Changed()
-		_, leads = c.Leading()
+		_, _, leads = c.Leading()
 		if now := c.box.Load().InCluster(); now.Leader != 0 {
 			term = now.Term
 		}

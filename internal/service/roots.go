@@ -92,7 +92,7 @@ func (c *cluster) compareOnce(b *box.Box, words map[uint64]api.MemberWord) {
 
 // raise raises the ledger's level to what the programs of all who vote know.
 func (c *cluster) raise(b *box.Box) {
-	if _, leads := c.Leading(); !leads || b.Members().Level >= box.Level() {
+	if _, _, leads := c.Leading(); !leads || b.Members().Level >= box.Level() {
 		return
 	}
 	words := c.words(c.group.Context())
