@@ -168,7 +168,9 @@ type MemberWord struct {
 	Root    string `json:"root"`
 	Level   int    `json:"level"`
 	Version string `json:"version"`
-	Problem string `json:"problem,omitempty"`
+	// Settings is the digest of what all boxes have to say alike; empty if the box does not tell it.
+	Settings string `json:"settings,omitempty"`
+	Problem  string `json:"problem,omitempty"`
 }
 
 // InviteMember invites a box to the cluster.

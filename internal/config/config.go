@@ -74,6 +74,12 @@ func (c Config) Digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
+// SharedDigest is [Config.Digest] without where the ledger lies, which each box of a cluster may say otherwise.
+func (c Config) SharedDigest() (string, error) {
+	c.Archive.Dir, c.Archive.Segments, c.Archive.Mirror = "", "", ""
+	return c.Digest()
+}
+
 // Archive is where the ledger's archive lies, and how long it keeps what can be missed.
 type Archive struct {
 	Dir      string        `yaml:"dir"`      // the archive's directory; in the box's directory if empty

@@ -387,3 +387,26 @@ func TestDigest(t *testing.T) {
 		}
 	}
 }
+
+// What the boxes of a cluster have to say alike has one digest on all their machines, wherever they keep the ledger.
+func TestSharedDigest(t *testing.T) {
+	digest := func(file, text string) string {
+		t.Helper()
+		c, err := config.Parse(file, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := c.SharedDigest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	const base = "agents: {a: {command: [./x]}}\nnotify: {command: ./tell}\narchive: {dir: a, keep: 24h}\n"
+	if digest("/one/signalbox.yaml", base) != digest("/two/signalbox.yaml", strings.Replace(base, "dir: a", "dir: /mnt/b, segments: s", 1)) {
+		t.Error("two machines that say the same have two digests")
+	}
+	if digest("/one/signalbox.yaml", base) == digest("/one/signalbox.yaml", strings.Replace(base, "24h", "48h", 1)) {
+		t.Error("for how long outputs are kept makes no difference")
+	}
+}

@@ -31,6 +31,8 @@ type cluster struct {
 	logger  *slog.Logger
 	version string
 
+	settings string // the digest of what all boxes have to say alike
+
 	box    atomic.Pointer[box.Box] // nil until it is open
 	known  atomic.Pointer[membership.Membership]
 	heard  atomic.Int64 // when the box that leads was heard last, in Unix nanoseconds
@@ -298,7 +300,7 @@ func (c *cluster) Receive(from uint64, message []byte) {
 func (c *cluster) Word() api.MemberWord {
 	b := c.box.Load()
 	now := b.InCluster()
-	w := api.MemberWord{ID: c.known.Load().ID, Term: now.Term, Leads: now.Leads, Applied: b.Folded(), Level: box.Level(), Version: c.version}
+	w := api.MemberWord{ID: c.known.Load().ID, Term: now.Term, Leads: now.Leads, Applied: b.Folded(), Level: box.Level(), Version: c.version, Settings: c.settings}
 	own, err := b.Signed()
 	if w.Size, w.Root = uint64(own.Size), own.Root.String(); err != nil {
 		w.Problem = err.Error()
@@ -355,6 +357,9 @@ func (c *cluster) status(ctx context.Context) api.ClusterStatus {
 		if m.State = api.MemberNotReached; ok {
 			m.Size, m.Root, m.Lag, m.Level, m.Version, m.Problem = w.Size, w.Root, s.Committed-w.Applied, w.Level, w.Version, w.Problem
 			m.State = state(o.ID, now.Leader, m.Lag)
+			if leader, _ := all.ByID(now.Leader); m.Problem == "" {
+				m.Problem = otherSettings(w, words[now.Leader], leader.Name)
+			}
 		}
 		if o.ID == now.Leader {
 			s.Leader = o.Name
@@ -370,6 +375,14 @@ func (c *cluster) status(ctx context.Context) api.ClusterStatus {
 		s.Members = append(s.Members, api.MemberStatus{Name: p.Name, Role: api.RoleInvited, State: api.MemberExpires, Expires: p.Expires})
 	}
 	return s
+}
+
+// otherSettings says that a box's settings are not those of the one that leads; "" if they are, or one of the two does not tell.
+func otherSettings(w, leads api.MemberWord, name string) string {
+	if w.Settings == "" || leads.Settings == "" || w.Settings == leads.Settings {
+		return ""
+	}
+	return fmt.Sprintf("its settings are not those of %s, which leads: make signalbox.yaml the same on both machines, and start this box again", name)
 }
 
 func role(id uint64, voters, learners []uint64) string {

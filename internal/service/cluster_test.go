@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/membership"
 	"github.com/signalbox-dev/signalbox/internal/pin"
@@ -46,7 +47,13 @@ func place(t *testing.T, at string) net.Listener {
 // sit starts a service that is reached by TLS, until it is stopped or the test ends.
 func sit(t *testing.T, dir string, far net.Listener) *seat {
 	t.Helper()
-	s, _, err := Open(t.Context(), Options{Box: box.Options{Dir: box.Dir(dir)}, Secure: far})
+	return sitWith(t, dir, far, config.Config{})
+}
+
+// sitWith does the same with settings.
+func sitWith(t *testing.T, dir string, far net.Listener, c config.Config) *seat {
+	t.Helper()
+	s, _, err := Open(t.Context(), Options{Box: box.Options{Dir: box.Dir(dir)}, Config: c, Secure: far})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,8 +216,17 @@ func TestThreeBoxes(t *testing.T) {
 	if now == leader {
 		t.Errorf("%s has stopped, and leads", now)
 	}
-	back := sit(t, leaving.dir, place(t, leaving.far))
+	back := sitWith(t, leaving.dir, place(t, leaving.far), config.Config{Hosts: []string{"git.example.org"}})
 	back.voting(3)
+	soon(t, "whose settings are other ones is said", func(ctx context.Context) error {
+		c, err := stays[0].client.Cluster(ctx)
+		for _, m := range c.Members {
+			if other := m.Name == leader; other != strings.Contains(m.Problem, "its settings are not those of "+c.Leader) {
+				err = errors.Join(err, fmt.Errorf("%s: %q", m.Name, m.Problem))
+			}
+		}
+		return err
+	})
 	if w, err := back.client.Work(t.Context(), "T-0-0"); err != nil || w.ID != "T-0-0" {
 		t.Errorf("what it missed: %+v, %v", w, err)
 	}

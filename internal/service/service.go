@@ -136,6 +136,11 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	if err != nil {
 		return nil, box.Found{}, err
 	}
+	if member != nil {
+		if member.settings, err = o.Config.SharedDigest(); err != nil {
+			return nil, box.Found{}, err
+		}
+	}
 	o.Box.Cluster = member.options(cmp.Or(o.Tick, box.ClusterTick))
 	b, found, err := box.Open(ctx, o.Box)
 	if err != nil {
