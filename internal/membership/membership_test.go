@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -376,7 +377,7 @@ func TestRejoin(t *testing.T) {
 		t.Errorf("an answer that is lost: %v", err)
 	}
 	again := m
-	again.Members = append(m.Members[:2:2], access.Member{ID: 4, Name: "a", Key: newKey(t).Hash(), Addresses: []string{gone}})
+	again.Members = slices.Concat(m.Members[:2], []access.Member{{ID: 4, Name: "a", Key: newKey(t).Hash(), Addresses: []string{gone}}})
 	_, err = membership.Rejoin(t.Context(), old, again, next)
 	if err == nil || strings.Count(err.Error(), "a: "+enrolment.ErrNotReached.Error()+" "+gone) != 1 || strings.Contains(err.Error(), "http://") {
 		t.Errorf("boxes that do not answer: %v", err)
