@@ -5,8 +5,6 @@ package config
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,24 +58,6 @@ type Config struct {
 	Dir string `yaml:"-"`
 	// Path is the file's own, absolute, also if it is not there.
 	Path string `yaml:"-"`
-}
-
-// Digest identifies what the settings say, with every default filled in: a comment, an order or a default that is written out
-// makes no difference. Where the box listens is not part of it: the command line can say that, and no work goes by it.
-func (c Config) Digest() (string, error) {
-	c.Listen, c.TLS = "", TLS{}
-	text, err := yaml.Marshal(c)
-	if err != nil {
-		return "", fmt.Errorf("the settings of %s can't be written: %w", c.Path, err)
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
-}
-
-// SharedDigest is [Config.Digest] without where the ledger lies, which each box of a cluster may say otherwise.
-func (c Config) SharedDigest() (string, error) {
-	c.Archive.Dir, c.Archive.Segments, c.Archive.Mirror = "", "", ""
-	return c.Digest()
 }
 
 // Archive is where the ledger's archive lies, and how long it keeps what can be missed.
