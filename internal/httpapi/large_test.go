@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -17,13 +18,13 @@ func TestHeldOrdersLeaveRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, c := inCluster(t)
 		ctx, end := context.WithCancel(t.Context())
-		held := 0
+		var held atomic.Int64
 		s.WithHomes(Homes{Home: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if _, err := io.Copy(io.Discard, r.Body); err != nil {
 				t.Error(err)
 			}
 			_ = r.Body.Close()
-			held++
+			held.Add(1)
 			<-r.Context().Done()
 		})})
 		h, peer := s.Handler(), shown(t, c.peer)
@@ -37,8 +38,8 @@ func TestHeldOrdersLeaveRoom(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if held != 2 {
-			t.Errorf("%d orders are held", held)
+		if n := held.Load(); n != 2 {
+			t.Errorf("%d orders are held", n)
 		}
 		end()
 		<-over

@@ -94,9 +94,9 @@ func (m *Member) answerTo(msg Message) Message {
 			got.heard = h
 		}
 	}
-	// An id is given once, and each is higher than all before: whoever has applied the event with which this member joined, and neither has nor
-	// wants it, has seen it go.
-	got.removed = m.node != nil && len(m.replay) == 0 && len(m.wanted) > 0 && msg.From <= m.joined && m.joinedBy <= m.durable.At.Index &&
+	// An id is given once, and each is higher than all before: whoever has durably applied all events up to the one with which this member joined, and
+	// neither has nor wants it, has seen it go. To have them in bundles is not enough: of the members that came with them it knows nothing yet.
+	got.removed = m.node != nil && len(m.replay) == 0 && len(m.wanted) > 0 && msg.From <= m.joined && m.joinedBy <= m.durable.At.Seq &&
 		!m.wants(msg.From) && !contains(m.state.Members.All(), msg.From) && !contains(m.durable.Members.All(), msg.From)
 	return Message{From: m.id, To: msg.From, life: msg.life, answer: got}
 }

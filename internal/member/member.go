@@ -157,7 +157,7 @@ type Member struct {
 	wanted    []uint64             // the voters that there should be
 	learning  []uint64             // who should get the log and not vote
 	joined    uint64               // the highest id that anybody joined with, by the events that were applied
-	joinedBy  uint64               // the entry that was applied last when that was said first
+	joinedBy  uint64               // the last event that the host can have folded when it said so first
 	changing  uint64               // the entry of a change that is not applied yet
 	lately    uint64               // what was applied a tick ago
 	fetching  map[uint64]int       // for how many ticks members have been fetching the archive
@@ -454,7 +454,7 @@ func (m *Member) Read(id uint64) {
 func (m *Member) Want(voters, learners []uint64, joined uint64) {
 	m.wanted, m.learning = Members{Voters: voters}.All(), Members{Voters: learners}.All()
 	if joined > m.joined {
-		m.joined, m.joinedBy = joined, m.applied.Index
+		m.joined, m.joinedBy = joined, max(m.applied.Seq, m.covered) // at a start it has folded what its bundles have, and that may be more than is applied
 	}
 }
 
