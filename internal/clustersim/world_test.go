@@ -180,15 +180,16 @@ func (w *world) carryOver(i int) {
 		return
 	}
 	data, err := m.AppendBinary(nil)
+	var read member.Message
 	if err == nil {
-		m, err = member.ParseMessage(data)
+		read, err = member.ParseMessage(data)
 	}
 	if err != nil {
 		w.failf("message %v is not read as it was written: %v", m, err)
 		return
 	}
 	w.tracef("%v", m)
-	to.run.m.Receive(m)
+	to.run.m.Receive(read)
 	to.pump()
 }
 

@@ -71,8 +71,8 @@ func (m *Member) take(out *Output) {
 	}
 	m.noteHeard()
 	for _, r := range joined(rd.Messages) {
-		if r.GetTo() == 0 {
-			continue // an answer to what this member told itself
+		if r.GetTo() == 0 || r.GetFrom() != m.id {
+			continue // an answer to what this member told itself, or a read that another one asked of it when it led: who asked asks again
 		}
 		msg := Message{From: m.id, To: r.GetTo(), raft: r}
 		leaders := r.GetType() == pb.MsgApp || r.GetType() == pb.MsgHeartbeat
