@@ -274,17 +274,19 @@ func (m *machine) flip(file string, part float64, bit int) {
 	}
 }
 
-// settleDamage brings a box back that was started on a damaged disk, and says what became of it: it heals, or refuses, and joins anew.
+// settleDamage brings a box back that was started on a damaged disk, and says what became of it: it goes on and is whole, or it refuses, or is
+// found out, and joins anew.
 func (r *round) settleDamage(m *machine, err error) string {
-	said := "it goes on"
+	said := "it refuses"
 	if err == nil {
+		said = "it starts, and does not go on"
 		if err = r.settled(m); err == nil {
-			return said
+			if _, err = m.run("ledger", "verify"); err == nil { // as its own check in the background does by and by
+				return "it goes on"
+			}
+			said = "it goes on, and ledger verify says so"
 		}
 		m.kill()
-		said = "it starts, and does not go on"
-	} else {
-		said = "it refuses"
 	}
 	if words := explained(err); words == "" {
 		r.t.Errorf("%s refuses without words: %v", m.name, err)
