@@ -64,9 +64,12 @@ func TestDiskWentBack(t *testing.T) {
 // Worlds that are rare, in each of which a rule was found to be needed that the first worlds of TestWorlds do without.
 func TestRareWorlds(t *testing.T) {
 	for seed, rule := range map[uint64]string{
-		47:  "who becomes a voter answers",
-		123: "a member that was away for long asks whom its host knows",
-		256: "what another has applied is believed",
+		47:   "who becomes a voter answers",
+		115:  "a member that was away for long asks whom its host knows",
+		393:  "what another has applied is believed",
+		445:  "what came in bundles alone removes nobody",
+		1322: "a removed member asks those who should take part",
+		5919: "another member's read is passed on to nobody",
 	} {
 		t.Run(rule, func(t *testing.T) {
 			if w := play(seed, worldSteps, noPlant); w.failed != nil {
