@@ -15,11 +15,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/pin"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -214,11 +216,21 @@ func TestNoLeader(t *testing.T) {
 // once that is all, and have the box that leads answer if it takes too long; or at once, and say how old it is, if they are asked to.
 func TestReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _, c := inCluster(t)
+		s, b, c := inCluster(t)
 		caught := 0
 		s.catches = func(context.Context) error { caught++; return nil }
+		if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-0", Title: "x", Phase: agentsig.PhaseImplementation}, ""); err != nil {
+			t.Fatal(err)
+		}
+		grant, err := b.Claim(t.Context(), api.Claim{Work: "T-0", Actor: "agent"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := askOf(t, s, http.MethodPost, "/v1/sessions/"+grant.Session+"/renew"); w.Code != http.StatusOK || caught != 1 {
+			t.Errorf("a lease that is renewed: %d %s, it looked %d times", w.Code, w.Body, caught)
+		}
 		for route, want := range map[string]int{
-			"GET /v1/work": 1, "GET /v1/runs": 1, "GET /v1/questions": 1, "POST /v1/sessions/x/renew": 1, "POST /v1/work": 0, "POST /v1/claims": 0, "GET /v1/status": 0, "GET /v1/work?stale=ok": 0,
+			"GET /v1/work": 1, "GET /v1/runs": 1, "GET /v1/questions": 1, "POST /v1/work": 0, "POST /v1/claims": 0, "GET /v1/status": 0, "GET /v1/work?stale=ok": 0,
 		} {
 			caught = 0
 			method, path, _ := strings.Cut(route, " ")
