@@ -75,14 +75,14 @@ func (m *Member) ask() {
 	}
 }
 
-// askAround asks whether this member was removed. Those who should take part by the events that were applied are asked too: all that the log's members are may
+// askAround asks whether this member was removed. Those who should take part by the events that were applied are asked too: all whom the log names may
 // be gone.
 func (m *Member) askAround() {
 	if m.around == nil {
 		m.around = m.newAsking(m.config.Peers)
 	}
 	m.around.own = m.state.Members
-	m.around.met = Members{Voters: m.around.met, Outgoing: m.wanted, Learners: m.learning}.All()
+	m.around.met = Members{Voters: m.config.Peers, Outgoing: m.wanted, Learners: m.learning}.All()
 	for _, id := range m.around.others() {
 		m.out.Send = append(m.out.Send, Message{From: m.id, To: id, life: m.config.Life})
 	}
